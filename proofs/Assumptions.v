@@ -1,10 +1,10 @@
 (** What each theorem of README.md assumes. scripts/proofs.sh fails unless the answer is always "Closed
     under the global context": no axiom, and nothing admitted. *)
-From Laxity Require Import common.Sums
+From Laxity Require Import common.Sums common.Sweep
   link.Edf link.Deadlines link.Envelopes link.Assigner link.Exact link.Lines link.Restart link.Slot
   link.SlotAlternatives link.ServiceCurve link.Slack link.Policers link.SlackGreedy link.CurveSlack link.SlackBound link.SlackSearch
   link.Stall link.Record link.Certificate link.Delay link.Example
-  cpu.Shares cpu.Cbs cpu.Reservations cpu.Changes cpu.Machine cpu.Requests cpu.Constrained cpu.Waiting
+  cpu.Shares cpu.Cbs cpu.Reservations cpu.Changes cpu.Machine cpu.Requests cpu.Constrained cpu.Certificate cpu.Waiting
   cpu.Rounding cpu.Stretching cpu.Example.
 
 (* Links *)
@@ -59,9 +59,9 @@ Print Assumptions lower_bound_lasts.
 Print Assumptions late_by_at_most_the_lost_time.
 Print Assumptions check_run_sound.
 Print Assumptions late_in_legal_record.
+Print Assumptions sweep_bounds_the_sum.
 Print Assumptions certificate_is_sound.
-Print Assumptions certificate_admits.
-Print Assumptions a_certificate.
+Print Assumptions certified_link_keeps_real_time.
 Print Assumptions deadlines_within_the_deviation.
 Print Assumptions curve_deadlines_within_the_deviation.
 Print Assumptions the_real_time_packet_is_in_time.
@@ -86,6 +86,8 @@ Print Assumptions requests_change_only_later.
 Print Assumptions a_decrease_in_flight.
 Print Assumptions constrained_demand.
 Print Assumptions constrained_deadlines_are_kept.
+Print Assumptions certified_demand.
+Print Assumptions certified_cpu_keeps_hard_deadlines.
 Print Assumptions no_server_is_late.
 Print Assumptions remaining_budget_is_executed_by_the_deadline.
 Print Assumptions rounded_shares_fit.

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Checks the proofs of proofs/: compiles each file, prints what each theorem of Assumptions.v assumes, which must be
 # nothing, and has the independent checker of Coq read the compiled files again. Where a laxity is built, simulated runs
-# are checked by the program that Coq extracts from link/Record.v. Builds in target/proofs.
+# are checked by the program that Coq extracts from link/Record.v, and certificates by that from link/Certificate.v and
+# cpu/Certificate.v. Builds in target/proofs.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
@@ -82,5 +83,33 @@ else
         exit 1
     fi
     say "ten simulated runs are legal in the model"
+
+    # Certificates: of the scenarios that have one, and random ones.
+    coqc -Q . Laxity Extract.v
+    ocamlopt certificates.mli certificates.ml certify.ml -o certify
+    certified=0
+    for scenario in "$root"/scenarios/*.toml "$root"/experiments/low-delay/access-link.toml; do
+        "$simulator" check "$scenario" --certificate one.txt >/dev/null 2>&1 || continue
+        "$simulator" certify one.txt "$scenario" --facts facts.txt >/dev/null
+        ./certify one.txt facts.txt >verdict.txt || {
+            say "the certificate of $scenario: $(cat verdict.txt)"
+            exit 1
+        }
+        certified=$((certified + 1))
+    done
+    [ "$certified" -ge 12 ] || {
+        say "only $certified scenarios have certificates"
+        exit 1
+    }
+    random=$(dirname "$simulator")/examples/certificates
+    if [ -x "$random" ]; then
+        "$random" 1000 >random.txt
+        "$random" 1000 changed >changed.txt
+        ./certify random.txt >/dev/null
+        ./certify changed.txt changed >/dev/null
+        say "certificates of $certified scenarios and 1000 random ones pass, and none with a number changed"
+    else
+        say "certificates of $certified scenarios pass; cargo build -p laxity-certify --examples brings random ones"
+    fi
 fi
 say "$theorems theorems proved, none assumes anything; coqchk agrees"

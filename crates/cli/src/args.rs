@@ -37,11 +37,15 @@ pub enum Command {
     Init(InitArgs),
     /// Test whether a scenario keeps every real-time deadline, with the reason and the margin.
     Check(CheckArgs),
+    /// Check a certificate of admission, with a checker that shares nothing with `check`.
+    Certify(CertifyArgs),
     /// Simulate policies on a scenario's traffic or tasks, or on recorded ones, and compare them.
     Simulate(Box<SimulateArgs>),
     /// Simulate a scenario over a grid of values, policies and seeds, into a dataset of Parquet files; an
     /// interrupted sweep goes on where it was.
     Sweep(SweepArgs),
+    /// Judge a recorded run of a link: legal or not, which premise failed, and when.
+    Validate(ValidateArgs),
     /// Derive a scenario from a capture: its flows and their smallest envelopes.
     Fit(FitArgs),
     /// Rerun a paper's experiments in simulation and compare them with the published numbers.
@@ -118,12 +122,31 @@ pub struct CheckArgs {
     pub blocking: Option<BlockingArg>,
     #[command(flatten)]
     pub tc: TcArgs,
+    /// Write a certificate: corner points from which anybody can check that all deadlines are kept.
+    #[arg(long, value_name = "OUT", conflicts_with = "tc")]
+    pub certificate: Option<PathBuf>,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
     /// Write a page with the residual capacity.
     #[arg(long, value_name = "OUT.html")]
     pub report: Option<PathBuf>,
+    #[command(flatten)]
+    pub resources: ResourceArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct CertifyArgs {
+    /// The certificate, which `laxity check --certificate` wrote.
+    pub certificate: PathBuf,
+    /// The scenario file that it is about.
+    pub scenario: PathBuf,
+    /// Blocking, instead of the scenario's.
+    #[arg(long)]
+    pub blocking: Option<BlockingArg>,
+    /// Write what a certificate of the scenario has to be about, for other checkers.
+    #[arg(long, value_name = "OUT")]
+    pub facts: Option<PathBuf>,
     #[command(flatten)]
     pub resources: ResourceArgs,
 }
@@ -174,6 +197,26 @@ pub struct SimulateArgs {
     /// Also write each plot of the page as a Vega-Lite specification with its data into a directory.
     #[arg(long, value_name = "DIR", requires = "report")]
     pub vega: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub resources: ResourceArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ValidateArgs {
+    /// A line for each packet, as `laxity simulate --packets` writes them.
+    #[arg(value_name = "RUN.csv")]
+    pub run: PathBuf,
+    /// The scenario file.
+    pub scenario: PathBuf,
+    /// Blocking, instead of the scenario's.
+    #[arg(long)]
+    pub blocking: Option<BlockingArg>,
+    /// Error of the timestamps of a live run.
+    #[arg(long, value_name = "TIME", default_value = "0 ns")]
+    pub tolerance: String,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

@@ -53,21 +53,29 @@ impl Kind for Scenario {
     }
 
     fn check(&self, args: &CheckArgs) -> Result<ExitCode, Failure> {
-        check::link::run(args, &with_blocking(self, args.blocking))
+        check::link::run(args, &blocked(self, args.blocking))
     }
 
     fn simulate(&self, args: &SimulateArgs) -> Result<ExitCode, Failure> {
-        simulate::link::run(args, &with_blocking(self, args.blocking))
+        simulate::link::run(args, &blocked(self, args.blocking))
     }
 }
 
 /// The scenario, with the blocking of the command line where there is one.
-fn with_blocking(scenario: &Scenario, blocking: Option<BlockingArg>) -> Scenario {
+fn blocked(scenario: &Scenario, blocking: Option<BlockingArg>) -> Scenario {
     let mut scenario = scenario.clone();
     if let Some(blocking) = blocking {
         scenario.policy.blocking = blocking.into();
     }
     scenario
+}
+
+/// The same of a scenario of any kind.
+pub fn with_blocking(document: Document, blocking: Option<BlockingArg>) -> Document {
+    match document {
+        Document::Link(scenario) => Document::Link(blocked(&scenario, blocking)),
+        other => other,
+    }
 }
 
 impl Kind for StreamScenario {

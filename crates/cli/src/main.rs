@@ -4,6 +4,7 @@
 
 mod args;
 mod bench;
+mod certify;
 mod check;
 mod doctor;
 mod failure;
@@ -25,6 +26,7 @@ mod simulate;
 mod sweep;
 mod tooling;
 mod trace_events;
+mod validate;
 mod warning;
 
 use std::process::ExitCode;
@@ -61,8 +63,10 @@ fn main() -> ExitCode {
     let arguments = arguments();
     let resources = match &arguments.command {
         Command::Check(args) => Some(&args.resources),
+        Command::Certify(args) => Some(&args.resources),
         Command::Simulate(args) => Some(&args.resources),
         Command::Sweep(args) => Some(&args.resources),
+        Command::Validate(args) => Some(&args.resources),
         Command::Fit(args) => Some(&args.resources),
         Command::Reproduce(args) => Some(&args.resources),
         _ => None,
@@ -73,8 +77,10 @@ fn main() -> ExitCode {
     let done = match &arguments.command {
         Command::Init(args) => init::run(args),
         Command::Check(args) => check::run(args),
+        Command::Certify(args) => certify::run(args),
         Command::Simulate(args) => simulate::run(args),
         Command::Sweep(args) => sweep::run(args),
+        Command::Validate(args) => validate::run(args),
         Command::Fit(args) => fit::run(args),
         Command::Reproduce(args) => reproduce::run(args),
         Command::Stream(command) => live::media::run(command),

@@ -20,6 +20,7 @@ const ARROWS: &[(&str, &str)] = &[
     ("results", "core"),
     ("scenario", "core curve link dwcs cpu"),
     ("trace", "core"),
+    ("certify", ""),
     ("tc", ""),
     ("traffic", "core link scenario trace"),
     ("sim", "core curve link dwcs cpu results scenario trace traffic transport"),
@@ -45,7 +46,7 @@ const ARROWS: &[(&str, &str)] = &[
     (
         "cli",
         "core curve link dwcs cpu results scenario trace traffic sim analysis report bench experiments \
-         media kernel userlink reserve broker daemon telemetry tc sweep",
+         media kernel userlink reserve broker daemon telemetry certify tc sweep",
     ),
 ];
 

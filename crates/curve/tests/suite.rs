@@ -19,6 +19,7 @@ mod curve_pointwise;
 mod effective;
 mod envelope;
 mod gps;
+mod response_time;
 mod service_admission;
 mod service_edf;
 mod service_reference;

@@ -16,6 +16,8 @@ use crate::AnalysisError;
 use obstacles::obstacles;
 use replay::{Replay, all_requests};
 
+pub use replay::AdmittedSet;
+
 /// A policy's answers to reservations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Reserves {
@@ -55,7 +57,24 @@ pub fn analyse(scenario: &CpuScenario, policy: &str) -> Result<CpuCheckResult, A
     Ok(verdict(scenario, &tasks(scenario)?, policy))
 }
 
-/// The same, of tasks that were read: those of the scenario and of the files that it names.
+/// The sets of reservations that a policy admits, one for each instant at which they change; none for a
+/// policy without reservations.
+///
+/// # Errors
+/// See [`AnalysisError`].
+pub fn admitted_sets(
+    scenario: &CpuScenario,
+    policy: &str,
+) -> Result<Vec<AdmittedSet>, AnalysisError> {
+    let reserves = Reserves::of(policy, &scenario.policy.options);
+    let mut replay = Replay::new(scenario, reserves);
+    if let (Some(mut policy), true) = (build(scenario, policy), reserves.any()) {
+        replay.play(&tasks(scenario)?, &mut *policy);
+    }
+    Ok(replay.sets)
+}
+
+/// The admission test of tasks that were read: those of the scenario and of the files that it names.
 pub fn verdict(scenario: &CpuScenario, tasks: &[Task], policy: &str) -> CpuCheckResult {
     let options = &scenario.policy.options;
     let reserves = Reserves::of(policy, options);

@@ -52,9 +52,22 @@ fn script(tasks: &[Task]) -> Vec<Event> {
 /// A reservation that a policy counts.
 struct Row {
     task: TaskId,
+    name: String,
+    kind: TaskKind,
     /// Members of a group share one.
     group: Option<GroupId>,
     reservation: Reservation,
+}
+
+/// The reservations that a policy has admitted.
+#[derive(Clone, Debug)]
+pub struct AdmittedSet {
+    /// Since when.
+    pub from: Time,
+    /// Whether all are hard: best effort then keeps what the policy's option says.
+    pub all_hard: bool,
+    /// Names of tasks and their reservations.
+    pub reservations: Vec<(String, Reservation)>,
 }
 
 #[derive(Default)]
@@ -68,6 +81,8 @@ pub(super) struct Replay<'a> {
     reserves: Reserves,
     /// In force.
     rows: Vec<Row>,
+    /// The reservations after each instant at which they changed.
+    pub(super) sets: Vec<AdmittedSet>,
     pub(super) peak: Peak,
     /// Why tasks that reserve nothing are refused.
     pub(super) refused: Vec<String>,
@@ -76,7 +91,7 @@ pub(super) struct Replay<'a> {
 impl<'a> Replay<'a> {
     pub(super) fn new(scenario: &'a CpuScenario, reserves: Reserves) -> Replay<'a> {
         let peak = Peak::default();
-        Replay { scenario, reserves, rows: Vec::new(), peak, refused: Vec::new() }
+        Replay { scenario, reserves, rows: Vec::new(), sets: Vec::new(), peak, refused: Vec::new() }
     }
 
     pub(super) fn play(&mut self, tasks: &[Task], policy: &mut dyn Policy) -> Vec<CpuRequest> {
@@ -93,6 +108,7 @@ impl<'a> Replay<'a> {
                 Ask::Leave => {
                     policy.leave(now, task, Span::ZERO);
                     self.rows.retain(|r| r.task != task);
+                    self.remember(now);
                     continue;
                 }
             };
@@ -109,7 +125,8 @@ impl<'a> Replay<'a> {
                 _ => self.refused.extend(refused.map(|why| format!("{name} is refused: {why}"))),
             }
             if refused.is_none() {
-                self.enter(task, &wanted);
+                self.enter(task, name, &wanted);
+                self.remember(now);
             }
         }
         requests
@@ -130,10 +147,26 @@ impl<'a> Replay<'a> {
         group.is_some() && self.rows.iter().any(|r| r.group == group)
     }
 
-    fn enter(&mut self, task: TaskId, wanted: &Attributes) {
+    fn remember(&mut self, now: Time) {
+        let named = |row: &Row| (row.name.clone(), row.reservation);
+        let set = AdmittedSet {
+            from: now,
+            all_hard: self.rows.iter().all(|row| row.kind == TaskKind::Hard),
+            reservations: self.rows.iter().map(named).collect(),
+        };
+        if self.sets.last().is_some_and(|last| last.from == now) {
+            self.sets.pop();
+        }
+        let same = |last: &AdmittedSet| last.reservations == set.reservations;
+        if !set.reservations.is_empty() && !self.sets.last().is_some_and(same) {
+            self.sets.push(set);
+        }
+    }
+
+    fn enter(&mut self, task: TaskId, name: String, wanted: &Attributes) {
         self.rows.retain(|r| r.task != task);
-        if let (Some((_, reservation)), false) = (self.counted(wanted), self.is_shared(wanted)) {
-            self.rows.push(Row { task, group: wanted.group, reservation });
+        if let (Some((kind, reservation)), false) = (self.counted(wanted), self.is_shared(wanted)) {
+            self.rows.push(Row { task, name, kind, group: wanted.group, reservation });
         }
         let all: Vec<Reservation> = self.rows.iter().map(|r| r.reservation).collect();
         // Folds from 0.0: `sum` of nothing is -0.0, and whether `max` keeps that depends on the build.

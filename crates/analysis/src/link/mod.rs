@@ -5,6 +5,7 @@ mod rate_planner;
 mod residual;
 mod shares;
 mod shedding;
+mod validate;
 
 use laxity_core::{Bytes, NANOBITS_PER_BYTE, OptionValue, PolicyOptions as _, Rate};
 use laxity_curve::service::{self, FlowSuggestion, LinkFlow, check_flows, suggest_flows};
@@ -16,6 +17,7 @@ use laxity_scenario::quantity::{print_bytes, print_rate};
 pub use rate_planner::{MIN_CHANGE_INTERVAL, MIN_RATE, RESTORE_AFTER, RateChange, RatePlanner};
 pub use residual::{ResidualCurves, residual};
 pub use shedding::{Shedding, shed};
+pub use validate::{Fault, Premise, Validation, validate};
 
 use crate::AnalysisError;
 
@@ -25,7 +27,7 @@ fn always_checks(scenario: &Scenario, policy: &str) -> bool {
 }
 
 /// The link as the admission test of a policy sees it.
-fn link_spec(scenario: &Scenario, policy: &str) -> LinkSpec {
+pub fn admission_link(scenario: &Scenario, policy: &str) -> LinkSpec {
     let mut link = scenario.setup().link_spec();
     if always_checks(scenario, policy) {
         // Best effort never starts where it could block a deadline.
@@ -43,7 +45,7 @@ pub fn promises(scenario: &Scenario, policy: &str) -> bool {
 
 fn admits(scenario: &Scenario, policy: &str) -> Result<bool, CurveError> {
     let flows = scenario.setup().link_flows()?;
-    Ok(check_flows(&link_spec(scenario, policy), &flows)?.admitted)
+    Ok(check_flows(&admission_link(scenario, policy), &flows)?.admitted)
 }
 
 /// The first flow with a service curve, if the policy serves none.
@@ -62,7 +64,7 @@ pub fn analyse(scenario: &Scenario, policy: &str) -> Result<CheckResult, Analysi
         return Err(AnalysisError::ServiceCurve { policy, flow });
     }
     let setup = scenario.setup();
-    let link = link_spec(scenario, policy);
+    let link = admission_link(scenario, policy);
     let flows = setup.link_flows()?;
     let verdict = check_flows(&link, &flows)?;
     let suggestions = suggest_flows(&link, &flows)?;

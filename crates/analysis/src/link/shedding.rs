@@ -9,7 +9,7 @@ use laxity_curve::service::{LinkFlow, check_flows};
 use laxity_curve::{LinkSpec, Verdict};
 use laxity_scenario::link::model::{Link, Scenario};
 
-use super::link_spec;
+use super::admission_link;
 use crate::AnalysisError;
 
 /// The real-time flows of a scenario, by their places in its file, in ascending order.
@@ -45,7 +45,7 @@ impl Admission {
     pub(super) fn new(scenario: &Scenario, policy: &str) -> Result<Admission, AnalysisError> {
         Ok(Admission {
             link: scenario.link.clone(),
-            spec: link_spec(scenario, policy),
+            spec: admission_link(scenario, policy),
             flows: scenario.setup().link_flows()?,
             importance: scenario.realtime.iter().map(|f| f.importance).collect(),
         })

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::args::CheckArgs;
 use crate::failure::{Failure, NO};
-use crate::{files, kind, output};
+use crate::{certify, files, kind, output};
 
 /// Runs the command.
 pub fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
@@ -26,8 +26,15 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     };
     let document = Document::read(path).map_err(Failure::input)?;
     files::read_scenario(path, &document);
-    files::plan([("--report", args.report.as_ref())])?;
-    kind::of(&document).check(args)
+    files::plan([
+        ("--report", args.report.as_ref()),
+        ("--certificate", args.certificate.as_ref()),
+    ])?;
+    let verdict = kind::of(&document).check(args)?;
+    if let (Some(path), true) = (&args.certificate, verdict == ExitCode::SUCCESS) {
+        certify::issue(path, &kind::with_blocking(document, args.blocking))?;
+    }
+    Ok(verdict)
 }
 
 /// Refuses options for links in a check of another kind.

@@ -23,6 +23,7 @@
 //! ```
 
 mod cpu;
+mod read;
 mod stream;
 
 use std::io::{self, Write};
@@ -30,6 +31,7 @@ use std::io::{self, Write};
 use laxity_core::{Bytes, Time};
 
 pub use cpu::{JOB_HEADER, JobOutcome, JobRow, JobWriter, SLICE_HEADER, SliceRow, SliceWriter};
+pub use read::{PacketRecord, RecordError, read_packets};
 pub use stream::{STREAM_COLUMNS, StreamPacketRow, StreamPacketWriter};
 
 /// The first line.

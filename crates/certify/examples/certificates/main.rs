@@ -1,0 +1,35 @@
+//! Prints certificates of random links and CPUs, for another checker: `certificates COUNT` prints valid ones,
+//! `certificates COUNT changed` the same, each with one number of its proof changed.
+
+mod facts;
+mod written;
+
+use facts::Random;
+use laxity_certify::text;
+use written::{certificate, changed, numbers, random_facts};
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let count = arguments.get(1).and_then(|count| count.parse().ok()).unwrap_or(10);
+    let change = arguments.get(2).is_some_and(|word| word == "changed");
+    let mut random = Random(1);
+    let mut written = 0;
+    println!("laxity-certificate {}", text::VERSION);
+    while written < count {
+        let facts = random_facts(&mut random);
+        let Ok(proof) = certificate(&facts) else { continue };
+        let mut block = text::write(&[(facts, proof)]);
+        let places = numbers(&block);
+        // Programs that Coq extracts take a while for long ones.
+        if places.len() > 150 {
+            continue;
+        }
+        let place = places[random.within(0, places.len() as u64 - 1) as usize];
+        let by = [-1, 1, 1000, -777_777_777][random.within(0, 3) as usize];
+        if change {
+            block = changed(&block, place, by);
+        }
+        print!("{}", block.split_once('\n').map_or("", |(_, rest)| rest));
+        written += 1;
+    }
+}

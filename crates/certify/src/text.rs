@@ -1,0 +1,335 @@
+//! The format of certificates: text, a keyword and whole numbers a line.
+//!
+//! The first line is `laxity-certificate 1`. Then come blocks, one for a link, for CPUs one for each instant
+//! at which reservations change; a block has its facts, the line `proof`, the numbers of the proof, and the
+//! line `end`. `docs/reference/certificate.md` describes each line.
+
+use std::fmt::Write as _;
+use std::str::FromStr;
+
+use crate::facts::{CpuFacts, CpuProof, FlowProof, LinkProof, printed};
+use crate::{Envelope, Facts, Flow, Line, LinkFacts, Proof, Refusal, Reservation};
+
+/// Version of the format.
+pub const VERSION: u32 = 1;
+
+const HEADER: &str = "laxity-certificate";
+
+/// The certificate of a link.
+pub fn link(facts: &LinkFacts, proof: &LinkProof) -> String {
+    write(&[(Facts::Link(facts.clone()), Proof::Link(proof.clone()))])
+}
+
+/// A certificate of blocks.
+pub fn write(blocks: &[(Facts, Proof)]) -> String {
+    let mut out = format!("{HEADER} {VERSION}\n");
+    for (facts, proof) in blocks {
+        for line in facts_lines(facts) {
+            out.push_str(&line);
+            out.push('\n');
+        }
+        out.push_str("proof\n");
+        match proof {
+            Proof::Link(proof) => link_proof(&mut out, proof),
+            Proof::Cpu(proof) => cpu_proof(&mut out, proof),
+        }
+        out.push_str("end\n");
+    }
+    out
+}
+
+/// The facts of a scenario alone, in the same lines: what an independent checker compares.
+pub fn write_facts(all: &[Facts]) -> String {
+    let mut out = format!("{HEADER} {VERSION}\n");
+    for facts in all {
+        out.push_str(&facts_lines(facts).join("\n"));
+        out.push('\n');
+    }
+    out
+}
+
+fn facts_lines(facts: &Facts) -> Vec<String> {
+    let mut lines = Vec::new();
+    match facts {
+        Facts::Link(link) => {
+            lines.push("link".to_owned());
+            lines.push(format!("rate {}", link.rate));
+            lines.push(format!("best-effort {}", link.best_effort));
+            lines.push(format!("backlog {}", link.backlog));
+            lines.push(format!("blocking {}", if link.paper { "paper" } else { "exact" }));
+            for flow in &link.flows {
+                lines.push(format!("flow {}", printed(&flow.name)).trim_end().to_owned());
+                lines.push(format!("deadline {}", flow.deadline));
+                lines.push(format!("packet {}", flow.packet));
+                match &flow.envelope {
+                    Envelope::Buckets(buckets) => {
+                        lines.extend(buckets.iter().map(|(b, r)| format!("bucket {b} {r}")));
+                    }
+                    Envelope::Periodic { size, period, jitter } => {
+                        lines.push(format!("periodic {size} {period} {jitter}"));
+                    }
+                }
+            }
+        }
+        Facts::Cpu(cpu) => {
+            lines.push("cpu".to_owned());
+            lines.push(format!("from {}", cpu.from));
+            lines.push(format!("unit {}", cpu.unit));
+            lines.push(format!("best-effort {}", cpu.best_effort));
+            for r in &cpu.reservations {
+                lines.push(format!("reservation {}", printed(&r.name)).trim_end().to_owned());
+                lines.push(format!("budget {}", r.budget));
+                lines.push(format!("period {}", r.period));
+                lines.push(format!("deadline {}", r.deadline));
+            }
+        }
+    }
+    lines
+}
+
+fn link_proof(out: &mut String, proof: &LinkProof) {
+    for flow in &proof.flows {
+        match flow {
+            FlowProof::Corners(corners) => {
+                out.push_str("corners");
+                for corner in corners {
+                    let _ = write!(out, " {corner}");
+                }
+                out.push('\n');
+            }
+            FlowProof::Steps(steps) => {
+                let _ = writeln!(out, "steps {steps}");
+            }
+        }
+    }
+    let _ = writeln!(out, "horizon {}", proof.horizon);
+    let _ = writeln!(out, "blocks {}", proof.blocks);
+    for (until, next) in &proof.then_blocks {
+        let _ = writeln!(out, "until {until} {next}");
+    }
+    for line in &proof.curve {
+        let _ = writeln!(out, "curve {} {} {}", line.at, line.rise, line.level);
+    }
+    let _ = writeln!(out, "binding {} {}", proof.binding, proof.residual);
+}
+
+fn cpu_proof(out: &mut String, proof: &CpuProof) {
+    let _ = writeln!(out, "parts {}", proof.parts);
+    let _ = writeln!(out, "short {}", proof.short);
+    for steps in &proof.steps {
+        let _ = writeln!(out, "steps {steps}");
+    }
+    let _ = writeln!(out, "horizon {}", proof.horizon);
+}
+
+/// Reads a certificate.
+///
+/// # Errors
+/// The first line that is not as it should be.
+pub fn read(text: &str) -> Result<Vec<(Facts, Proof)>, Refusal> {
+    let mut reader = Reader { lines: text.lines().collect(), at: 0 };
+    let header = reader.lines.first().copied().unwrap_or_default();
+    if header.split_whitespace().collect::<Vec<_>>() != [HEADER, &VERSION.to_string()] {
+        return Err(Refusal::Version { found: header.chars().take(80).collect() });
+    }
+    reader.at = 1;
+    let mut blocks = Vec::new();
+    while reader.at < reader.lines.len() {
+        if reader.takes("link") {
+            blocks.push((Facts::Link(reader.link()?), Proof::Link(reader.link_proof()?)));
+        } else if reader.takes("cpu") {
+            blocks.push((Facts::Cpu(reader.cpu()?), Proof::Cpu(reader.cpu_proof()?)));
+        } else {
+            return Err(reader.wrong("`link` or `cpu`"));
+        }
+        reader.word("end", "`end`")?;
+    }
+    if blocks.is_empty() { Err(reader.wrong("`link` or `cpu`")) } else { Ok(blocks) }
+}
+
+/// Compares what a certificate is about with a scenario.
+///
+/// # Errors
+/// The first line that differs, with its number.
+pub fn compare(text: &str, scenario: &[Facts]) -> Result<(), Refusal> {
+    let mut proof = false;
+    let mut written = Vec::new();
+    for (number, line) in text.lines().enumerate().skip(1) {
+        let line = line.trim();
+        match line {
+            "proof" => proof = true,
+            "end" => proof = false,
+            _ if !proof => written.push((number + 1, line)),
+            _ => {}
+        }
+    }
+    let wanted: Vec<String> = scenario.iter().flat_map(facts_lines).collect();
+    let end = text.lines().count();
+    for i in 0..written.len().max(wanted.len()) {
+        let (line, found) = written.get(i).copied().unwrap_or((end, "nothing more"));
+        let want = wanted.get(i).map_or("nothing more", String::as_str);
+        if found != want {
+            let (certificate, scenario) = (found.to_owned(), want.to_owned());
+            return Err(Refusal::Facts { line, certificate, scenario });
+        }
+    }
+    Ok(())
+}
+
+struct Reader<'a> {
+    lines: Vec<&'a str>,
+    /// Index of the next line.
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn wrong(&self, expected: &'static str) -> Refusal {
+        Refusal::Syntax { line: self.at + 1, expected }
+    }
+
+    /// What follows a keyword in the next line, if it begins with that.
+    fn after(&mut self, keyword: &str) -> Option<&'a str> {
+        let line = self.lines.get(self.at)?.trim();
+        let rest = line.strip_prefix(keyword)?;
+        if !rest.is_empty() && !rest.starts_with(' ') {
+            return None;
+        }
+        self.at += 1;
+        Some(rest.trim())
+    }
+
+    fn takes(&mut self, keyword: &str) -> bool {
+        let at = self.at;
+        let alone = self.after(keyword).is_some_and(str::is_empty);
+        if !alone {
+            self.at = at;
+        }
+        alone
+    }
+
+    fn word(&mut self, keyword: &str, expected: &'static str) -> Result<(), Refusal> {
+        if self.takes(keyword) { Ok(()) } else { Err(self.wrong(expected)) }
+    }
+
+    /// The whole numbers after a keyword, if the next line begins with it.
+    fn list<T: FromStr + ToString>(
+        &mut self,
+        keyword: &str,
+        expected: &'static str,
+    ) -> Result<Option<Vec<T>>, Refusal> {
+        let Some(rest) = self.after(keyword) else { return Ok(None) };
+        // As they are printed: no sign or zero in front.
+        let number = |word: &str| word.parse().ok().filter(|n: &T| n.to_string() == word);
+        let numbers: Option<Vec<T>> = rest.split_whitespace().map(number).collect();
+        numbers.map(Some).ok_or(Refusal::Syntax { line: self.at, expected })
+    }
+
+    fn numbers<T: FromStr + ToString, const N: usize>(
+        &mut self,
+        keyword: &str,
+        expected: &'static str,
+    ) -> Result<Option<[T; N]>, Refusal> {
+        let Some(list) = self.list(keyword, expected)? else { return Ok(None) };
+        let exact: Result<[T; N], _> = list.try_into();
+        exact.map(Some).map_err(|_| Refusal::Syntax { line: self.at, expected })
+    }
+
+    fn number<T: FromStr + ToString>(
+        &mut self,
+        keyword: &str,
+        expected: &'static str,
+    ) -> Result<T, Refusal> {
+        match self.numbers::<T, 1>(keyword, expected)? {
+            Some([number]) => Ok(number),
+            None => Err(self.wrong(expected)),
+        }
+    }
+
+    fn link(&mut self) -> Result<LinkFacts, Refusal> {
+        let rate = self.number("rate", "`rate` and bit/s")?;
+        let best_effort = self.number("best-effort", "`best-effort` and bytes")?;
+        let backlog = self.number("backlog", "`backlog` and bytes")?;
+        let paper = match self.after("blocking") {
+            Some("paper") => true,
+            Some("exact") => false,
+            _ => return Err(self.wrong("`blocking paper` or `blocking exact`")),
+        };
+        let mut flows = Vec::new();
+        while let Some(name) = self.after("flow") {
+            let deadline = self.number("deadline", "`deadline` and ns")?;
+            let packet = self.number("packet", "`packet` and bytes")?;
+            let mut buckets = Vec::new();
+            while let Some([burst, rate]) = self.numbers("bucket", "`bucket`, bytes, bit/s")? {
+                buckets.push((burst, rate));
+            }
+            let periodic = "`periodic`, bytes, ns, ns, or `bucket`, bytes, bit/s";
+            let envelope = if buckets.is_empty() {
+                match self.numbers("periodic", periodic)? {
+                    Some([size, period, jitter]) => Envelope::Periodic { size, period, jitter },
+                    None => return Err(self.wrong(periodic)),
+                }
+            } else {
+                Envelope::Buckets(buckets)
+            };
+            flows.push(Flow { name: name.to_owned(), deadline, packet, envelope });
+        }
+        Ok(LinkFacts { rate, best_effort, backlog, paper, flows })
+    }
+
+    fn link_proof(&mut self) -> Result<LinkProof, Refusal> {
+        self.word("proof", "`flow` or `proof`")?;
+        let mut flows = Vec::new();
+        loop {
+            if let Some(corners) = self.list("corners", "`corners` and ticks")? {
+                flows.push(FlowProof::Corners(corners));
+            } else if let Some([steps]) = self.numbers("steps", "`steps` and a number")? {
+                flows.push(FlowProof::Steps(steps));
+            } else {
+                break;
+            }
+        }
+        let horizon = self.number("horizon", "`corners`, `steps` or `horizon` and a tick")?;
+        let blocks = self.number("blocks", "`blocks` and bytes")?;
+        let mut then_blocks = Vec::new();
+        while let Some([until, next]) = self.numbers("until", "`until`, ns, bytes")? {
+            then_blocks.push((until, next));
+        }
+        let mut curve = Vec::new();
+        while let Some([at, rise, level]) = self.numbers("curve", "`curve`, tick, rise, level")? {
+            curve.push(Line { at, rise, level });
+        }
+        let binding = "`until`, `curve` or `binding`, tick, residual";
+        match self.numbers("binding", binding)? {
+            Some([binding, residual]) => {
+                Ok(LinkProof { flows, horizon, blocks, then_blocks, curve, binding, residual })
+            }
+            None => Err(self.wrong(binding)),
+        }
+    }
+
+    fn cpu(&mut self) -> Result<CpuFacts, Refusal> {
+        let from = self.number("from", "`from` and ns")?;
+        let unit = self.number("unit", "`unit` and a number")?;
+        let best_effort = self.number("best-effort", "`best-effort` and a number")?;
+        let mut reservations = Vec::new();
+        while let Some(name) = self.after("reservation") {
+            let budget = self.number("budget", "`budget` and ns")?;
+            let period = self.number("period", "`period` and ns")?;
+            let deadline = self.number("deadline", "`deadline` and ns")?;
+            reservations.push(Reservation { name: name.to_owned(), budget, period, deadline });
+        }
+        Ok(CpuFacts { from, unit, best_effort, reservations })
+    }
+
+    fn cpu_proof(&mut self) -> Result<CpuProof, Refusal> {
+        self.word("proof", "`reservation` or `proof`")?;
+        let parts = self.number("parts", "`parts` and a number")?;
+        let short = self.number("short", "`short` and a number")?;
+        let mut steps = Vec::new();
+        while let Some([count]) = self.numbers("steps", "`steps` and a number")? {
+            steps.push(count);
+        }
+        let horizon = self.number("horizon", "`steps` or `horizon` and ns")?;
+        Ok(CpuProof { parts, short, steps, horizon })
+    }
+}

@@ -1,0 +1,157 @@
+//! Certificates of random links and CPUs pass, and with any one number changed they do not.
+
+#[path = "../examples/certificates/facts.rs"]
+mod facts;
+#[path = "../examples/certificates/written.rs"]
+mod written;
+
+use facts::Random;
+use laxity_certify::{Facts, NoCertificate, Proof, Refusal, cpu, link, text};
+use written::{certificate, changed, numbers, random_facts};
+
+fn check(text: &str) -> Result<(), Refusal> {
+    for (facts, proof) in text::read(text)? {
+        match (&facts, &proof) {
+            (Facts::Link(facts), Proof::Link(proof)) => link::check(facts, proof)?,
+            (Facts::Cpu(facts), Proof::Cpu(proof)) => cpu::check(facts, proof)?,
+            _ => panic!("facts of one kind and a proof of the other"),
+        }
+    }
+    Ok(())
+}
+
+// Fails when `issue` and `check` disagree, or a number of the proof is not looked at. Tried: without the
+// checks of the horizon, of the least residual, that the curve is the largest, that a corner is the first tick,
+// that blocking packets are those of flows, that the share of short deadlines is the least, and of the parts.
+#[test]
+fn certificates_pass_and_changed_ones_are_refused() {
+    let mut random = Random(7);
+    let (mut admitted, mut refused, mut other) = (0, 0, 0);
+    while admitted < 10_000 {
+        let facts = random_facts(&mut random);
+        let proof = match certificate(&facts) {
+            Ok(proof) => proof,
+            Err(NoCertificate::NotAdmitted) => {
+                refused += 1;
+                continue;
+            }
+            Err(_) => {
+                other += 1;
+                continue;
+            }
+        };
+        let written = text::write(&[(facts.clone(), proof)]);
+        assert_eq!(check(&written), Ok(()), "{written}");
+        let places = numbers(&written);
+        // One place of each, and all of some.
+        let all = admitted % 20 == 0 && places.len() < 100;
+        let one = places[random.within(0, places.len() as u64 - 1) as usize];
+        for place in places.into_iter().filter(|place| all || *place == one) {
+            let by = [-1, 1, 1000, -777_777_777][random.within(0, 3) as usize];
+            let changed = changed(&written, place, by);
+            assert!(check(&changed).is_err(), "{place:?} by {by} passes:\n{changed}");
+        }
+        admitted += 1;
+    }
+    assert!(refused > 2000 && other < 500, "{refused} refused, {other} without certificate");
+}
+
+// Fails when lines of another scenario are taken for those of this one: tried with a comparison of the
+// common beginning only.
+#[test]
+fn certificates_are_about_one_scenario() {
+    let mut random = Random(3);
+    for _ in 0..200 {
+        let facts = random_facts(&mut random);
+        let Ok(proof) = certificate(&facts) else { continue };
+        let written = text::write(&[(facts.clone(), proof)]);
+        assert_eq!(text::compare(&written, std::slice::from_ref(&facts)), Ok(()));
+        let differs = |other: &[Facts]| {
+            assert!(matches!(text::compare(&written, other), Err(Refusal::Facts { .. })));
+        };
+        differs(&[]);
+        differs(&[facts.clone(), facts.clone()]);
+        differs(&[random_facts(&mut random)]);
+        // Each number of the facts, by one.
+        for (l, line) in
+            written.lines().enumerate().take_while(|(_, line)| *line != "proof").skip(1)
+        {
+            let words = line.split(' ').count();
+            for w in (1..words)
+                .filter(|w| line.split(' ').nth(*w).is_some_and(|n| n.parse::<i64>().is_ok()))
+            {
+                let changed = changed(&written, (l, w), 1);
+                assert!(
+                    text::compare(&changed, std::slice::from_ref(&facts)).is_err(),
+                    "{changed}"
+                );
+            }
+        }
+    }
+}
+
+// Fails when a file that is no certificate makes the reader or the checks panic: any cut, any line twice.
+#[test]
+fn broken_files_are_refused_with_the_line() {
+    let mut random = Random(11);
+    for _ in 0..40 {
+        let facts = random_facts(&mut random);
+        let Ok(proof) = certificate(&facts) else { continue };
+        let written = text::write(&[(facts, proof)]);
+        let lines: Vec<&str> = written.lines().collect();
+        if lines.len() > 150 {
+            continue;
+        }
+        for cut in 0..lines.len() {
+            assert!(check(&lines[..cut].join("\n")).is_err());
+            let mut twice = lines.clone();
+            twice.insert(cut, lines[cut]);
+            assert!(check(&twice.join("\n")).is_err(), "line {cut} twice: {}", lines[cut]);
+        }
+        for place in numbers(&written) {
+            for by in [i128::MAX / 3, -(i128::MAX / 3)] {
+                assert!(check(&changed(&written, place, by)).is_err());
+            }
+        }
+    }
+    assert_eq!(
+        check("laxity-certificate 2\n"),
+        Err(Refusal::Version { found: "laxity-certificate 2".to_owned() })
+    );
+    let short = "laxity-certificate 1\nlink\nrate x\n";
+    assert_eq!(check(short), Err(Refusal::Syntax { line: 3, expected: "`rate` and bit/s" }));
+}
+
+// Fails when a certificate of a thousand flows is too large. Takes well below a second optimised; in debug
+// builds the time only shows that nothing is quadratic beyond a few operations a pair of flows.
+#[test]
+fn a_thousand_flows_fit_into_a_megabyte() {
+    let mut random = Random(5);
+    let mut facts = random.link(1);
+    facts.rate = 10_000_000_000;
+    facts.paper = false;
+    let some = random.link(5).flows;
+    facts.flows = (0..1000u64)
+        .map(|n| {
+            let mut flow = some[n as usize % some.len()].clone();
+            flow.name = format!("flow {n}");
+            flow.deadline = 40_000_000 + 1_000_003 * random.within(0, 40);
+            flow.packet = 100 + n;
+            flow.envelope = laxity_certify::Envelope::Buckets(vec![
+                (1536, 20_000_000 + n),
+                (3000 + n, 4_000_000),
+            ]);
+            if n % 4 == 0 {
+                let (size, period, jitter) = (flow.packet, 20_000_000 + n, n);
+                flow.envelope = laxity_certify::Envelope::Periodic { size, period, jitter };
+            }
+            flow
+        })
+        .collect();
+    let start = std::time::Instant::now();
+    let proof = link::issue(&facts).expect("admitted");
+    let written = text::link(&facts, &proof);
+    assert_eq!(check(&written), Ok(()));
+    eprintln!("{} bytes in {:?}", written.len(), start.elapsed());
+    assert!(written.len() < 1_000_000, "{} bytes", written.len());
+}

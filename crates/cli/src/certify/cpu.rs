@@ -1,0 +1,55 @@
+//! CPUs.
+
+use laxity_analysis::cpu::admitted_sets;
+use laxity_certify::{CpuFacts, CpuProof, Reservation};
+use laxity_core::{OptionValue, PolicyOptions as _, Span};
+use laxity_cpu::Share;
+use laxity_scenario::cpu::CpuScenario;
+
+use crate::failure::Failure;
+
+/// The sets of reservations that the scenario's policy admits, each from when on.
+pub fn facts(scenario: &CpuScenario) -> Result<Vec<CpuFacts>, Failure> {
+    if scenario.cpu.cpus != 1 {
+        let why = "no certificate: certificates are about one CPU, this scenario has several";
+        return Err(Failure::Refused(why.to_owned()));
+    }
+    let policy = &scenario.policy.use_;
+    let keeps = match scenario.policy.options.get(policy, "min-best-effort-bw") {
+        Some(OptionValue::Integer(per_mille)) => Share::per_mille(per_mille),
+        _ => Share::ZERO,
+    };
+    let sets = admitted_sets(scenario, policy).map_err(Failure::input)?;
+    let facts = sets.into_iter().map(|set| CpuFacts {
+        from: set.from.0,
+        unit: Share::ONE.0,
+        // Soft reservations may have that as well.
+        best_effort: if set.all_hard { keeps.0 } else { 0 },
+        reservations: set
+            .reservations
+            .into_iter()
+            .map(|(name, r)| Reservation {
+                name,
+                budget: r.budget.0,
+                period: r.period.0,
+                deadline: r.deadline.0,
+            })
+            .collect(),
+    });
+    Ok(facts.collect())
+}
+
+/// What a checked proof shows.
+pub fn says(facts: &CpuFacts, proof: &CpuProof) -> String {
+    let horizon = u64::try_from(proof.horizon).unwrap_or(u64::MAX);
+    let jobs = match proof.steps.is_empty() {
+        true => String::new(),
+        false => format!("; short deadlines were followed for {}", Span(horizon)),
+    };
+    format!(
+        "Certified: {} reservation{} in force from {} on fit the CPU{jobs}.",
+        facts.reservations.len(),
+        if facts.reservations.len() == 1 { "" } else { "s" },
+        Span(facts.from),
+    )
+}

@@ -1,0 +1,137 @@
+//! `laxity validate`: whether a recorded run of a link is legal, and whether the premises held.
+
+use std::fs;
+use std::process::ExitCode;
+
+use laxity_analysis::link::{Fault, Premise, Validation, validate};
+use laxity_core::{Span, Time};
+use laxity_results::csv::{PacketRecord, read_packets};
+use laxity_scenario::Document;
+use laxity_scenario::quantity;
+use serde_json::{Value, json};
+
+use crate::args::ValidateArgs;
+use crate::failure::{Failure, NO};
+use crate::{files, kind, output};
+
+/// Runs the command.
+pub fn run(args: &ValidateArgs) -> Result<ExitCode, Failure> {
+    let document = Document::read(&args.scenario).map_err(Failure::input)?;
+    files::read_scenario(&args.scenario, &document);
+    files::read([args.run.as_path()]);
+    let Document::Link(scenario) = kind::with_blocking(document, args.blocking) else {
+        let why = "runs of links are validated, with their scenario; this one is of another kind";
+        return Err(Failure::Input(why.to_owned()));
+    };
+    let tolerance = quantity::span(&args.tolerance)
+        .map_err(|e| Failure::quantity("--tolerance", &args.tolerance, &e))?;
+    let shown = args.run.display();
+    let text =
+        fs::read_to_string(&args.run).map_err(|e| Failure::Input(format!("{shown}: {e}")))?;
+    let rows = read_packets(&text).map_err(|e| Failure::Input(format!("{shown}: {e}")))?;
+    let mut policies: Vec<&str> = Vec::new();
+    for row in &rows {
+        if !policies.contains(&row.policy.as_str()) {
+            policies.push(&row.policy);
+        }
+    }
+    if policies.is_empty() {
+        return Err(Failure::Input(format!("{shown}: no packets")));
+    }
+    let (mut lines, mut answers, mut good) = (String::new(), Vec::new(), true);
+    for policy in policies {
+        let own: Vec<PacketRecord> = rows.iter().filter(|r| r.policy == policy).cloned().collect();
+        let found = validate(&scenario, policy, &own, tolerance.0).map_err(Failure::input)?;
+        good &= found.illegal.is_none() && found.broken.is_empty() && found.late.is_empty();
+        lines += &says(policy, &found);
+        answers.push(answer(policy, &found));
+    }
+    if args.json {
+        output::result(&json!({ "policies": answers }))?;
+    } else {
+        output::print(&lines)?;
+    }
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::from(NO) })
+}
+
+fn at(time: Time) -> Span {
+    Span(time.0)
+}
+
+fn fault(fault: Fault) -> String {
+    let when = at(fault.at());
+    match fault {
+        Fault::Together { packet, .. } => {
+            format!("at {when} packet {packet} began before the one before it had ended")
+        }
+        Fault::Early { packet, .. } => {
+            format!("at {when} packet {packet} began before its release")
+        }
+        Fault::Idle { waiting, .. } => {
+            format!("from {when} on the link idled while packet {waiting} waited")
+        }
+        Fault::Wrong { packet, waiting, .. } => {
+            format!(
+                "at {when} the wrong packet went: {packet}, while {waiting} waited and was due earlier"
+            )
+        }
+    }
+}
+
+fn premise(premise: &Premise) -> String {
+    match premise {
+        Premise::Admission => "the flows are not admitted under this policy".to_owned(),
+        Premise::Envelope { flow, packet, at: when } => {
+            format!("the envelope of {flow} was broken by packet {packet}, at {}", at(*when))
+        }
+        Premise::Size { flow, packet } => {
+            format!("packet {packet} of {flow} is larger than admission was told")
+        }
+        Premise::Deadline { flow, packet } => {
+            format!("packet {packet} of {flow} has another deadline than its flow")
+        }
+    }
+}
+
+/// The verdict on a policy's run in words.
+fn says(policy: &str, found: &Validation) -> String {
+    let mut lines = Vec::new();
+    if let Some(illegal) = found.illegal {
+        lines.push(format!("not a legal run of EDF: {}", fault(illegal)));
+    }
+    lines
+        .extend(found.broken.iter().map(|broken| format!("a premise failed: {}", premise(broken))));
+    match (found.late.first(), lines.is_empty()) {
+        (None, true) => lines.push("legal run and premises hold, so nothing is late".to_owned()),
+        (None, false) => lines.push("nothing was late all the same".to_owned()),
+        (Some(first), explained) => lines.push(format!(
+            "{} packets were late, the first is {first}{}",
+            found.late.len(),
+            if explained {
+                ", although nothing else is wrong: best effort had an unsafe deadline"
+            } else {
+                ""
+            },
+        )),
+    }
+    let mut text = format!("{policy}, {} packets:\n", found.packets);
+    for line in lines {
+        text += &format!("  {line}\n");
+    }
+    text
+}
+
+/// The same as JSON.
+fn answer(policy: &str, found: &Validation) -> Value {
+    let broken: Vec<String> = found.broken.iter().map(premise).collect();
+    json!({
+        "policy": policy,
+        "packets": found.packets,
+        "legal": found.illegal.is_none(),
+        "illegal": found.illegal.map(fault),
+        "illegal_at_ns": found.illegal.map(|f| f.at().0),
+        "premises_hold": broken.is_empty(),
+        "broken": broken,
+        "late": found.late.len(),
+    })
+}

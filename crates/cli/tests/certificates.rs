@@ -1,0 +1,176 @@
+//! Certificates of shipped scenarios, and their agreement with the admission tests.
+
+#[path = "../../certify/examples/certificates/facts.rs"]
+mod facts;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use facts::Random;
+use laxity_certify::{CpuFacts, Envelope, LinkFacts, NoCertificate, cpu, link};
+use laxity_core::{Bytes, Rate, Span};
+use laxity_cpu::{Share, reserved_bandwidth};
+use laxity_curve::{Blocking, Bucket, FlowSpec, LinkSpec, Rational, Residual};
+
+fn laxity(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_laxity")).args(arguments).output().expect("runs")
+}
+
+fn scenarios() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = std::fs::read_dir(root.join("scenarios")).expect("a folder");
+    let mut all: Vec<PathBuf> = folder.map(|file| file.expect("a file").path()).collect();
+    all.push(root.join("experiments/low-delay/access-link.toml"));
+    all.sort();
+    all
+}
+
+// Fails when a shipped scenario that is admitted has no certificate, `certify` refuses one, or takes that of
+// another scenario: tried without `text::compare`.
+#[test]
+fn shipped_scenarios_are_certified() {
+    let folder = std::env::temp_dir().join(format!("laxity-certificates-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let mut certified: Vec<(String, String)> = Vec::new();
+    let mut without = Vec::new();
+    for path in scenarios() {
+        let scenario = path.to_str().expect("a name");
+        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        let file = folder.join(format!("{}-{name}", certified.len()));
+        let file = file.to_str().expect("a name");
+        if !laxity(&["check", scenario, "--certificate", file]).status.success() {
+            without.push(name);
+            continue;
+        }
+        let answer = laxity(&["certify", file, scenario]);
+        assert!(answer.status.success(), "{scenario}: {}", String::from_utf8_lossy(&answer.stderr));
+        assert!(answer.stdout.starts_with(b"Certified: "));
+        for (other, _) in &certified {
+            let other_text = std::fs::read_to_string(other).expect("a scenario");
+            let same = other_text == std::fs::read_to_string(scenario).expect("a scenario");
+            if !same && !name.contains("access-link") && !name.contains("greedy") {
+                assert_eq!(
+                    laxity(&["certify", file, other]).status.code(),
+                    Some(1),
+                    "{file} {other}"
+                );
+            }
+        }
+        certified.push((scenario.to_owned(), name));
+    }
+    // Streams, several CPUs, service curves.
+    assert_eq!(without, ["dwcs-paper", "media-server", "recorded", "service-curves"]);
+    let refused = laxity(&["certify", "Cargo.toml", &certified[0].0]);
+    assert_eq!(refused.status.code(), Some(1));
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+fn spec(facts: &LinkFacts) -> (LinkSpec, Vec<FlowSpec>) {
+    let link = LinkSpec {
+        rate: Rate(facts.rate),
+        best_effort_packet: Bytes(facts.best_effort),
+        downstream_backlog: Bytes(facts.backlog),
+        blocking: if facts.paper { Blocking::Paper } else { Blocking::Exact },
+    };
+    let flow = |flow: &laxity_certify::Flow| {
+        let envelope = match &flow.envelope {
+            Envelope::Buckets(buckets) => {
+                let bucket =
+                    |(burst, rate): &(u64, u64)| Bucket { burst: Bytes(*burst), rate: Rate(*rate) };
+                let buckets: Vec<Bucket> = buckets.iter().map(bucket).collect();
+                laxity_curve::Envelope::buckets(&buckets, Bytes(flow.packet))
+            }
+            Envelope::Periodic { size, period, jitter } => {
+                laxity_curve::Envelope::periodic(Span(*period), Bytes(*size), Span(*jitter))
+            }
+        };
+        FlowSpec { envelope: envelope.expect("an envelope"), deadline: Span(flow.deadline) }
+    };
+    (link, facts.flows.iter().map(flow).collect())
+}
+
+// Fails when certificates and `check` decide differently, or the certified curve is below that of `check`, or
+// above it by more than the steps of ticks. Tried with certificates that forget the backlog.
+#[test]
+fn certificates_agree_with_the_admission_of_links() {
+    let mut random = Random(21);
+    let (mut admitted, mut refused, mut without) = (0, 0, 0);
+    while admitted < 1500 {
+        let facts = random.link(5);
+        let (link, flows) = spec(&facts);
+        let verdict = laxity_curve::check(&link, &flows).expect("a verdict");
+        let proof = match link::issue(&facts) {
+            Ok(proof) => proof,
+            Err(NoCertificate::NotAdmitted) => {
+                assert!(!verdict.admitted, "{facts:?}");
+                refused += 1;
+                continue;
+            }
+            Err(_) => {
+                without += 1;
+                continue;
+            }
+        };
+        assert!(verdict.admitted, "{facts:?}");
+        admitted += 1;
+        let rate = i128::from(facts.rate);
+        // Ticks are finer than a nanosecond, but fractions of them are finer still.
+        let near = |a: i128, b: i128| (a - b).abs() <= 200;
+        assert!(
+            near(verdict.slack, proof.residual / rate),
+            "{} {}",
+            verdict.slack,
+            proof.residual / rate
+        );
+        if flows.iter().any(|flow| flow.envelope.lines().is_none()) {
+            continue;
+        }
+        let residual = Residual::new(&link, &flows).expect("a residual");
+        for (i, line) in proof.curve.iter().enumerate() {
+            let last = proof.curve.get(i + 1).map_or(line.at + 1000, |next| next.at - 1);
+            for t in [line.at, last] {
+                let own = (line.rise * t + line.level).div_euclid(rate);
+                let at = Rational::new(t, rate).expect("a time");
+                let of_check = residual.effective().value(at).expect("a value").floor();
+                assert!(near(of_check, own) && of_check <= own, "{of_check} {own}");
+            }
+        }
+    }
+    assert!(refused > 300 && without < 200, "{refused} refused, {without} without certificate");
+}
+
+// Fails when certificates and the policies' admission decide differently. Tried with certificates that give
+// short deadlines a share greater by a thousandth.
+#[test]
+fn certificates_agree_with_the_admission_of_cpus() {
+    let mut random = Random(22);
+    let (mut admitted, mut refused, mut without) = (0, 0, 0);
+    while admitted < 2000 {
+        let facts: CpuFacts = random.cpu();
+        let reservation = |r: &laxity_certify::Reservation| {
+            laxity_cpu::Reservation::new(Span(r.budget), Span(r.period)).within(Span(r.deadline))
+        };
+        let all: Vec<laxity_cpu::Reservation> =
+            facts.reservations.iter().map(reservation).collect();
+        let needs = i128::from(reserved_bandwidth(&all).0);
+        let limit = i128::from(Share::ONE.0) - i128::from(facts.best_effort);
+        // Policies round each share up.
+        let rounding = 64;
+        match cpu::issue(&facts) {
+            Ok(proof) => {
+                assert!(needs <= limit + rounding, "{facts:?}");
+                let fluid = all.iter().filter(|r| !r.is_constrained());
+                let fluid: i128 = fluid.map(|r| i128::from(Share::up(r.budget, r.period).0)).sum();
+                let short = proof.short * i128::from(facts.unit) / proof.parts;
+                assert!((needs - fluid - short).abs() <= rounding, "{facts:?}");
+                admitted += 1;
+            }
+            Err(NoCertificate::NotAdmitted) => {
+                assert!(needs > limit - rounding, "{needs} {limit} {facts:?}");
+                refused += 1;
+            }
+            Err(_) => without += 1,
+        }
+    }
+    assert!(refused > 200 && without < 200, "{refused} refused, {without} without certificate");
+}
