@@ -79,6 +79,8 @@ pub fn new(options: &Options) -> Servers {
         load: options.load,
         lapse: Span::ZERO,
         max_period: None,
+        slice: None,
+        wakeup_granularity: Span::ZERO,
         transition: options.transition,
         best_effort_bw_min: options.best_effort_bw_min,
     })

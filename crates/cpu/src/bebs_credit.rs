@@ -12,6 +12,19 @@
 //!   and it is limited to `ahead`: when a task wakes and all pending servers are further ahead, all
 //!   deadlines move back together.
 //!
+//! On live CPUs, where a switch has a cost and people wait for what computes, three rules are added
+//! (options `slice` and `wakeup-granularity`; zero turns them off):
+//! - A task that executes without sleep for longer than four times its average and a slice gets budgets of
+//!   one slice, and deadlines that are later by the greatest budget. Such tasks take turns each slice; tasks
+//!   that sleep keep budgets as long as their jobs, and precede them until they are ahead by so much.
+//! - A task that has just begun starts as far ahead as the running one: the lead of those that used idle time
+//!   is the credit of tasks that slept meanwhile, not of new ones.
+//! - While nothing is reserved, a task that has had the CPU for less than the wake-up granularity is not
+//!   preempted (`servers/protection.rs`).
+//!
+//! The first two only make deadlines later and releases later than the bandwidth would permit, so the
+//! argument below holds for them; the third does not apply beside reservations.
+//!
 //! # Why no hard deadline is missed
 //!
 //! Recharged servers demand no more than their share in any interval: each budget `b` is due one
@@ -71,6 +84,28 @@ pub const INFO: PolicyInfo = PolicyInfo {
                       tasks miss less and CPU-bound ones wait longer afterwards.",
             reference: None,
         },
+        OptionInfo {
+            name: "slice",
+            kind: OptionKind::Time(Span::ZERO, LONGEST_PERIOD),
+            required: false,
+            default: "0 ms",
+            example: "\"3 ms\"",
+            summary: "How often tasks take turns that execute without sleep for longer than four \
+                      times their average and this; those that sleep precede them. Zero: \
+                      after whole budgets. Live 3 ms.",
+            reference: None,
+        },
+        OptionInfo {
+            name: "wakeup-granularity",
+            kind: OptionKind::Time(Span::ZERO, LONGEST_PERIOD),
+            required: false,
+            default: "0 ms",
+            example: "\"1 ms\"",
+            summary: "While nothing is reserved, a task that wakes does not preempt one that has \
+                      had the CPU for less, unless its budget is at most an eighth of this. Zero: \
+                      it preempts at once. Live 1 ms.",
+            reference: None,
+        },
         describe::MIN_BEST_EFFORT_BW,
     ],
     table: options_table!("bebs-credit", "{ max-ahead = \"200 ms\" }"),
@@ -83,6 +118,10 @@ pub struct Options {
     pub adaptation: Adaptation,
     /// How far deadlines may run ahead.
     pub ahead: Span,
+    /// The greatest budget of tasks that do not sleep; zero for none.
+    pub slice: Span,
+    /// How much shorter the budget of a task that wakes must be for it to preempt.
+    pub wakeup_granularity: Span,
     /// The share that hard reservations must leave.
     pub best_effort_bw_min: Share,
 }
@@ -92,6 +131,8 @@ impl Options {
     pub(crate) fn field(&mut self, option: &str) -> Option<Field<'_>> {
         Some(match option {
             "max-ahead" => Field::Time(&mut self.ahead),
+            "slice" => Field::Time(&mut self.slice),
+            "wakeup-granularity" => Field::Time(&mut self.wakeup_granularity),
             "min-best-effort-bw" => Field::PerMille(&mut self.best_effort_bw_min),
             _ => return self.adaptation.field(option),
         })
@@ -103,6 +144,8 @@ impl Default for Options {
         Options {
             adaptation: Adaptation { sample: Sample::Job, margin: 1000, ..Adaptation::PAPER },
             ahead: Span::from_millis(500),
+            slice: Span::ZERO,
+            wakeup_granularity: Span::ZERO,
             best_effort_bw_min: Share::per_mille(50),
         }
     }
@@ -119,6 +162,8 @@ pub fn new(options: &Options) -> Servers {
         load: Load::Live,
         lapse: Span::ZERO,
         max_period: None,
+        slice: Some(options.slice).filter(|slice| *slice > Span::ZERO),
+        wakeup_granularity: options.wakeup_granularity,
         transition: Transition::ZeroLag,
         best_effort_bw_min: options.best_effort_bw_min,
     })

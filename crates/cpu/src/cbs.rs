@@ -56,6 +56,8 @@ pub fn new(options: &Options) -> Servers {
         load: Load::Live,
         lapse: Span::ZERO,
         max_period: None,
+        slice: None,
+        wakeup_granularity: Span::ZERO,
         transition: Transition::ZeroLag,
         best_effort_bw_min: options.best_effort_bw_min,
     })

@@ -33,6 +33,8 @@ pub(crate) fn rules(options: &Options, declared: bool) -> Rules {
         load: Load::Live,
         lapse: Span::ZERO,
         max_period: None,
+        slice: None,
+        wakeup_granularity: Span::ZERO,
         transition: Transition::ZeroLag,
         best_effort_bw_min: options.best_effort_bw_min,
     }

@@ -91,6 +91,12 @@ pub trait Policy {
     /// A task becomes runnable.
     fn wake(&mut self, now: Time, task: TaskId);
 
+    /// A task becomes runnable because the running one has woken it, with a message for example. A
+    /// policy may then let the running one go on for a while: it often sends more, or sleeps soon.
+    fn wake_by_running(&mut self, now: Time, task: TaskId) {
+        self.wake(now, task);
+    }
+
     /// A task ran for `ran` since the last report and blocks.
     fn block(&mut self, now: Time, task: TaskId, ran: Span);
 
@@ -142,6 +148,9 @@ impl<P: Policy + ?Sized> Policy for alloc::boxed::Box<P> {
     }
     fn wake(&mut self, now: Time, task: TaskId) {
         (**self).wake(now, task);
+    }
+    fn wake_by_running(&mut self, now: Time, task: TaskId) {
+        (**self).wake_by_running(now, task);
     }
     fn block(&mut self, now: Time, task: TaskId, ran: Span) {
         (**self).block(now, task, ran);

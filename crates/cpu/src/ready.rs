@@ -188,6 +188,14 @@ impl Ready {
         }
     }
 
+    /// The competitor picked last, if still queued; on several CPUs there is none.
+    pub(crate) fn running(&self) -> Option<u32> {
+        match self {
+            Ready::One(order) => order.running(),
+            Ready::GlobalEdfQueue(_) => None,
+        }
+    }
+
     /// The competitor picked last for this CPU, if still queued, and the one picked now.
     #[inline]
     pub(crate) fn pick(&mut self, cpu: CpuId) -> (Option<u32>, Option<u32>) {

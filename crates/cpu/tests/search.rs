@@ -8,7 +8,7 @@ mod world;
 
 use laxity_core::Span;
 use laxity_cpu::layered::Layered;
-use laxity_cpu::servers::{Adaptation, Rules, Servers};
+use laxity_cpu::servers::{Adaptation, Rules, Servers, Sizing};
 use laxity_cpu::{Attributes, Nice, Reservation, bebs, bebs_credit, berate, cbs, edf, iris};
 use world::{TICK, Task, World};
 
@@ -149,6 +149,15 @@ fn credit_rules() -> Rules {
     *bebs_credit::new(&bebs_credit::Options { adaptation, ahead: ticks(3), ..plain }).rules()
 }
 
+/// With turns of tasks that compute, and wake-ups that do not preempt.
+fn sliced_rules() -> Rules {
+    let mut rules = credit_rules();
+    if let Sizing::Adaptive(how) = &mut rules.sizing {
+        how.initial_average = Span(TICK / 4);
+    }
+    Rules { slice: Some(Span(TICK / 2)), wakeup_granularity: ticks(1), ..rules }
+}
+
 fn equal() -> cbs::Options {
     cbs::Options { period: ticks(4), ..cbs::Options::default() }
 }
@@ -194,6 +203,13 @@ fn bebs_keeps_every_promise() {
 #[test]
 fn bebs_credit_keeps_every_promise() {
     explore("bebs-credit", || Servers::new(credit_rules()));
+}
+
+/// Fails when the deadline of a slice is earlier than its period ends, tried, and when protection holds
+/// beside reservations, tried.
+#[test]
+fn slices_keep_every_promise() {
+    explore("bebs-credit with slices", || Servers::new(sliced_rules()));
 }
 
 #[test]

@@ -211,9 +211,15 @@ fn berate_infers_and_policies_change_under_load() {
     assert!(number(frames, "inferred", "period_us") > budget, "{text}");
 
     let change = part(&text, "change");
-    for expected in
-        ["of berate\n", "of bebs-credit\n", "of bebs\n", "is up already, with this policy"]
-    {
+    // Options change under load, are said, and are compared and checked.
+    for expected in [
+        "of berate\n",
+        "of bebs-credit\n",
+        "of bebs\n",
+        "is up already, with this policy\ninstead of bebs-credit\noptions: ",
+        " slice 5 ms, wakeup-granularity 0 ms, ",
+        "is up already, with this policy\noption `min-budget` of policy `bebs-credit`: the least",
+    ] {
         assert!(change.contains(expected), "no `{expected}` in {change}");
     }
     assert_eq!(change.matches("forks ended 20 failed 0").count(), 4, "{change}");

@@ -117,9 +117,14 @@ impl<P: Shown> Run<P> {
                 self.send(3, task, [nice.scale().into(), 0, 0]);
             }
             (Some((a, false)), _) => {
-                self.policy.wake(self.now, task);
+                let by_running = self.running.is_some() && random.below(2) == 0;
+                if by_running {
+                    self.policy.wake_by_running(self.now, task);
+                } else {
+                    self.policy.wake(self.now, task);
+                }
                 self.tasks[task.index()] = Some((a, true));
-                self.send(4, task, [0; 3]);
+                self.send(4, task, [by_running.into(), 0, 0]);
             }
             (Some((a, true)), 3..8) => {
                 self.policy.block(self.now, task, Span::ZERO);
@@ -191,6 +196,8 @@ fn rules(random: &mut Random) -> Rules {
         *bebs_credit::new(&bebs_credit::Options { ahead, ..Default::default() }).rules()
     };
     rules.load = load;
+    rules.slice = random.of(&[None, Some(Span(3_000_000)), Some(Span(100_000))]);
+    rules.wakeup_granularity = random.of(&[Span::ZERO, Span(1_000_000), Span(50_000_000)]);
     rules.lapse = random.of(&[Span::ZERO, Span(3_000_000), Span(200_000_000)]);
     rules.max_period = random.of(&[None, Some(Span(30_000_000)), Some(Span(500_000_000))]);
     if let laxity_cpu::servers::Sizing::Adaptive(how) = &mut rules.sizing {

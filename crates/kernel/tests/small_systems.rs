@@ -318,8 +318,14 @@ fn small_systems_under_bebs() {
 
 #[test]
 fn small_systems_under_bebs_credit() {
-    let options = bebs_credit::Options { ahead: Span(3 * TICK), ..Default::default() };
-    explore(&short(bebs_credit::new(&options).rules(), |_| ()));
+    let options = bebs_credit::Options {
+        ahead: Span(3 * TICK),
+        slice: Span(TICK / 2),
+        wakeup_granularity: Span(TICK),
+        ..Default::default()
+    };
+    let rules = *bebs_credit::new(&options).rules();
+    explore(&short(&rules, |how| how.initial_average = Span(TICK / 4)));
 }
 
 /// Sleepers do not divide the bandwidth.

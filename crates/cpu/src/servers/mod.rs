@@ -38,6 +38,7 @@ pub(crate) mod describe;
 mod members;
 mod policy;
 mod promises;
+mod protection;
 mod reanchor;
 mod rules;
 mod server;
@@ -96,6 +97,8 @@ pub struct Servers {
     leaving: u32,
     /// When the lead of deadlines was last checked.
     ahead_checked_at: u64,
+    /// When the running server was picked.
+    turn_began_at: u64,
     next_seq: u64,
     promises: Promises,
 }
@@ -128,6 +131,7 @@ impl Servers {
             last_rise: 0,
             leaving: 0,
             ahead_checked_at: 0,
+            turn_began_at: 0,
             next_seq: 0,
             promises: Promises::default(),
         }
@@ -157,20 +161,28 @@ impl Servers {
         self.cpus > 1 && end > now.saturating_add(self.rules.ahead.unwrap_or(DEFAULT_AHEAD).0)
     }
 
-    /// Budget and period of a release at `release`, and the release itself, which is postponed when
-    /// waiting for the full share gives the earlier deadline.
-    fn size(&mut self, s: u32, release: u64) -> (u64, u64, u64) {
+    /// Budget and period of a release at `release`, the release itself, which is postponed when waiting
+    /// for the full share gives the earlier deadline, and how much
+    /// later than the period its deadline is.
+    fn size(&mut self, s: u32, release: u64) -> (u64, u64, u64, u64) {
         let server = &mut self.servers[s as usize];
         let limited = release < server.limited_until;
         if server.kind != Kind::Shared {
             let Reservation { budget, period, .. } =
                 if limited { server.previous } else { server.declared };
-            return (budget.0, period.0, release);
+            return (budget.0, period.0, release, 0);
         }
+        let mut later = 0;
         let (budget, period) = match &self.rules.sizing {
             Sizing::Adaptive(how) => {
-                let (budget, basis) = how.budget(server);
-                let period = self.bandwidth.period(basis, server.weight);
+                let (mut budget, mut basis) = how.budget(server);
+                let mut period = self.bandwidth.period(basis, server.weight);
+                if let Some(slice) = self.rules.slice.filter(|_| server.compute_bound) {
+                    later = how.max_budget.0;
+                    budget = slice.0.min(how.max_budget.0);
+                    period = self.bandwidth.period(budget, server.weight);
+                    basis = budget;
+                }
                 match self.rules.max_period.filter(|max_period| period > max_period.0) {
                     Some(max_period) => {
                         let part = |whole: u64| {
@@ -183,7 +195,7 @@ impl Servers {
                 }
             }
             Sizing::Equal(period) if !limited => {
-                return (self.bandwidth.budget(period.0, server.weight), period.0, release);
+                return (self.bandwidth.budget(period.0, server.weight), period.0, release, 0);
             }
             Sizing::Equal(period) => {
                 let budget = self.bandwidth.budget(period.0, server.weight);
@@ -193,16 +205,16 @@ impl Servers {
         if limited {
             let slower = server.limited_rate.time_for(Span(budget)).0.max(period);
             if release.saturating_add(slower) <= server.limited_until.saturating_add(period) {
-                return (budget, slower, release);
+                return (budget, slower, release, later);
             }
-            return (budget, period, server.limited_until);
+            return (budget, period, server.limited_until, later);
         }
-        (budget, period, release)
+        (budget, period, release, later)
     }
 
     /// Replenishes a server at `release`; `nominal_release` is the release without slack.
     fn replenish(&mut self, s: u32, release: u64, nominal_release: u64) {
-        let (budget, period, release) = self.size(s, release);
+        let (budget, period, release, later) = self.size(s, release);
         let server = &mut self.servers[s as usize];
         server.budget = budget;
         server.remaining_budget = budget;
@@ -215,7 +227,7 @@ impl Servers {
         let relative = match server.kind {
             Kind::Hard if release < server.limited_until => server.previous.deadline.0,
             Kind::Hard => server.declared.deadline.0,
-            _ => period,
+            _ => period.saturating_add(later),
         };
         server.deadline = base.saturating_add(relative);
         self.rotate(s);
@@ -254,6 +266,11 @@ impl Servers {
         if matches!(self.sampling(), Some(Sample::State | Sample::Switch)) {
             self.servers[s as usize].record_sample();
         }
+        if let Some(slice) = self.rules.slice {
+            let server = &mut self.servers[s as usize];
+            let usual = server.average.saturating_mul(4).saturating_add(slice.0);
+            server.compute_bound |= server.execution >= usual;
+        }
         let Server { period_end: end, deadline, .. } = self.servers[s as usize];
         if !(self.is_suspending(s) || self.is_too_far_ahead(now, end)) || end <= now {
             // A period that has already ended, after an early release, is followed by one that
@@ -284,8 +301,10 @@ impl Servers {
         if self.rules.sizing.sampling() != Some(Sample::Switch) {
             server.execution = 0;
         }
+        let is_new = server.kind == Kind::Shared && server.period == 0;
         if server.needs_new_release(now) {
-            self.replenish(s, now, now);
+            let release = if is_new { self.first_release(now) } else { now };
+            self.replenish(s, release, release);
             self.enter_ready(now, s);
         } else if server.remaining_budget == 0 || server.is_constrained() {
             let end = server.period_end;
@@ -318,6 +337,7 @@ impl Servers {
             server.record_sample();
         }
         server.state = State::Blocked;
+        server.compute_bound = false;
         self.ready.leave(s);
         self.expired.remove(s);
         self.suspended.remove(s);
@@ -370,6 +390,18 @@ impl Servers {
             self.promises_advance(now);
             self.release_due(now);
         }
+    }
+
+    /// The first release of a best-effort server: where deadlines may run ahead and tasks have slices, a task
+    /// that has just begun is as far ahead as the one that runs. Only by sleep does a task gain on those that
+    /// run ahead; otherwise starting ever new processes would pay.
+    fn first_release(&self, now: u64) -> u64 {
+        let running = match (self.rules.ahead, self.rules.slice) {
+            (Some(_), Some(_)) if self.cpus == 1 => self.ready.first(),
+            _ => None,
+        };
+        let shared = |s: &u32| self.servers[*s as usize].kind == Kind::Shared;
+        running.filter(shared).map_or(now, |s| self.servers[s as usize].zero_lag(now))
     }
 
     /// Charges execution to a server's budget.

@@ -284,12 +284,12 @@ impl Servers {
         let admitted = self.handle_join(now, task, attributes)?;
         self.check_promises(now.0);
         if runnable {
-            self.handle_wake(now, task);
+            self.handle_wake(now, task, false);
         }
         Ok(admitted)
     }
 
-    fn handle_wake(&mut self, now: Time, task: TaskId) {
+    fn handle_wake(&mut self, now: Time, task: TaskId, by_running: bool) {
         let Some(s) = self.server(task) else { return };
         if self.members[task.index()].runnable {
             return;
@@ -299,6 +299,7 @@ impl Servers {
         if self.servers[s as usize].state == State::Blocked {
             self.limit_ahead(now.0);
             self.activate(now.0, s);
+            self.servers[s as usize].defers = by_running;
         }
     }
 
@@ -339,8 +340,18 @@ impl Servers {
             self.reset_lag_on_idle(now.0);
             self.use_slack(now.0);
         }
-        let (before, first) = self.ready.pick(cpu);
-        let s = first?;
+        let protected = self.protected_until(now.0);
+        let (before, s) = match protected {
+            Some((running, _)) => (Some(running), running),
+            None => {
+                let (before, first) = self.ready.pick(cpu);
+                (before, first?)
+            }
+        };
+        if before != Some(s) {
+            self.turn_began_at = now.0;
+            self.servers[s as usize].defers = false;
+        }
         if self.sampling() == Some(Sample::Switch) {
             if let Some(server) = before.filter(|b| *b != s).map(|b| &mut self.servers[b as usize])
             {
@@ -350,7 +361,9 @@ impl Servers {
             }
         }
         let server = &self.servers[s as usize];
-        Some(Pick { task: TaskId(server.head), until: now + Span(server.remaining_budget) })
+        let until = now + Span(server.remaining_budget);
+        let until = protected.map_or(until, |(_, end)| until.min(Time(end)));
+        Some(Pick { task: TaskId(server.head), until })
     }
 }
 
@@ -379,7 +392,11 @@ impl Policy for Servers {
     }
 
     fn wake(&mut self, now: Time, task: TaskId) {
-        self.event(now, |this| this.handle_wake(now, task));
+        self.event(now, |this| this.handle_wake(now, task, false));
+    }
+
+    fn wake_by_running(&mut self, now: Time, task: TaskId) {
+        self.event(now, |this| this.handle_wake(now, task, true));
     }
 
     fn block(&mut self, now: Time, task: TaskId, ran: Span) {

@@ -152,6 +152,14 @@ pub struct Rules {
     /// The longest adaptive period: budgets are cut where the share would need a longer one. Not
     /// from a paper; Linux ejects a scheduler that leaves a task waiting for too long.
     pub max_period: Option<Span>,
+    /// The budget of a task that has executed without sleep for longer than four times its average and this,
+    /// until it sleeps. Its deadlines are later by the greatest budget of [`Adaptation`]: such tasks take
+    /// turns this often, and tasks that sleep precede them until they are ahead by so much.
+    pub slice: Option<Span>,
+    /// A running best-effort task is not preempted by one that it has woken before it has had the CPU
+    /// for so long, nor by any before the usual end of a job that is no longer, while there are no
+    /// reservations. Zero: every earlier deadline preempts.
+    pub wakeup_granularity: Span,
     /// How bandwidth is redistributed.
     pub transition: Transition,
     /// The share that hard reservations must leave, the paper's `U_BE,min`.

@@ -48,6 +48,10 @@ pub(crate) struct Server {
     pub average: u64,
     /// The average from which the current budget was computed.
     pub applied_average: u64,
+    /// Whether it has used a whole greatest budget without sleep.
+    pub compute_bound: bool,
+    /// Whether the running task has woken it, and it has not been picked since.
+    pub defers: bool,
     pub weight: u32,
     /// The part of the weight that is in the total weight.
     pub active_weight: u32,
@@ -83,6 +87,8 @@ impl Server {
             execution: 0,
             average: 0,
             applied_average: 0,
+            compute_bound: false,
+            defers: false,
             weight,
             active_weight: 0,
             head: NO_TASK,

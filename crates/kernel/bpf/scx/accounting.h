@@ -117,6 +117,15 @@ LX_INLINE int lx_process_due(struct lx_cpu *c, u64 now)
 	return 1;
 }
 
+/* Returns true if the current task itself, not an interrupt, is doing what is done now. */
+LX_INLINE u32 lx_by_current(const struct lx_cpu *c)
+{
+	const struct lx_task *t = lx_task_at(c->run.current);
+
+	return c->run.current != LX_NONE && t && t->task_addr == (u64)bpf_get_current_task_btf() &&
+	       !lx_in_interrupt();
+}
+
 /* Wake-up and block of a task. */
 LX_INLINE void lx_on_wake(struct lx_cpu *c, u64 now, u32 slot)
 {
@@ -128,6 +137,12 @@ LX_INLINE void lx_on_block(struct lx_cpu *c, u64 now, u32 slot)
 {
 	lx_record(LX_BLOCKED_NOW, c, now, slot, 0, 0);
 	lx_block(&c->servers, now, slot, 0);
+}
+
+LX_INLINE void lx_on_wake_by_current(struct lx_cpu *c, u64 now, u32 slot)
+{
+	lx_record(LX_WOKE, c, now, slot, 1, 0);
+	lx_wake_by_running(&c->servers, now, slot);
 }
 
 #endif

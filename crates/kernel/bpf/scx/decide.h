@@ -44,8 +44,10 @@ LX_INLINE u64 lx_due_with_local(struct lx_cpu *c, u64 now, u64 due, u32 parked)
 LX_INLINE void lx_decide(struct lx_cpu *c, u64 now, struct lx_decision *o)
 {
 	u32 server = lx_pick(&c->servers, now);
-	u64 due = lx_next_timer(&c->servers), left = 0, deadline = 0;
+	u64 due = lx_next_timer(&c->servers), left = 0, deadline = 0, protected = LX_NEVER;
 
+	if (server != LX_NONE && c->servers.protected_until)
+		protected = c->servers.protected_until - now;
 	o->cpu = c->cpu;
 	o->slot = LX_NONE;
 	if (server != LX_NONE) {
@@ -55,10 +57,15 @@ LX_INLINE void lx_decide(struct lx_cpu *c, u64 now, struct lx_decision *o)
 		left = s->remaining_budget;
 		deadline = s->deadline;
 	}
-	lx_record(LX_CHOSEN, c, now, o->slot, left, deadline);
+	lx_record(LX_CHOSEN, c, now, o->slot, lx_min(left, protected), deadline);
 	if (server != LX_NONE) {
 		if (o->slot == c->run.current)
 			left -= lx_min(left, now - c->current_since);
+		/* Budgets that end while it is protected are replenished without a timer. */
+		if (protected != LX_NEVER &&
+		    lx_replenishes_silently(c, lx_server(&c->servers, server)))
+			left = protected;
+		left = lx_min(left, protected);
 		if (!c->servers.reserved_bw)
 			left += LX_TIMER_SLACK_NS;
 		/* lx_coalesced_length is called only if the timer would have to be set, which is

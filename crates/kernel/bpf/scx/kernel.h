@@ -199,6 +199,8 @@ static long (*const bpf_timer_start)(struct bpf_timer *timer, u64 ns, u64 flags)
 
 /* Pending soft interrupts of this CPU, one bit each. Not on all architectures. */
 extern const u16 __softirq_pending __ksym __weak;
+/* Nesting of interrupts on this CPU (include/linux/preempt.h). Not on all architectures. */
+extern const int __preempt_count __ksym __weak;
 
 struct task_struct *bpf_task_acquire(struct task_struct *p) __ksym;
 struct task_struct *bpf_task_from_pid(s32 pid) __ksym;
@@ -223,5 +225,18 @@ void *bpf_rdonly_cast(const void *at, u32 type) __ksym;
 /* Since 6.19; replaces direct writes to the task. */
 bool scx_bpf_task_set_slice(struct task_struct *p, u64 slice) __ksym __weak;
 bool scx_bpf_task_set_dsq_vtime(struct task_struct *p, u64 vtime) __ksym __weak;
+
+/* Returns true unless a task is certainly executing outside of interrupts. */
+LX_INLINE int lx_in_interrupt(void)
+{
+	/* Soft interrupts served, and the counts of hard and non-maskable ones. */
+	const int interrupts = 0x100 | 0xff0000;
+	const int *count;
+
+	if (!bpf_ksym_exists(&__preempt_count))
+		return 1;
+	count = bpf_this_cpu_ptr(&__preempt_count);
+	return *count & interrupts;
+}
 
 #endif

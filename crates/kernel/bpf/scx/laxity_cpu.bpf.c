@@ -145,7 +145,10 @@ void laxity_enqueue(u64 *ctx)
 			lx_update_blocked(c, now);
 		now = lx_sync_clock(c, now, slot);
 		lx_task_attach(c, t, slot, now);
-		lx_on_wake(c, now, slot);
+		if (flags & SCX_ENQ_WAKEUP && lx_by_current(c))
+			lx_on_wake_by_current(c, now, slot);
+		else
+			lx_on_wake(c, now, slot);
 		drain_before = c->run.drain_local;
 		was_next = c->run.next;
 		lx_decide(c, now, &o);

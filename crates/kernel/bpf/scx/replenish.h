@@ -44,29 +44,32 @@ LX_GLOBAL_FN u64 lx_coalesced_length(struct lx_cpu *c __arg_nonnull, u32 server)
 	struct lx_servers *q = &c->servers;
 	const struct lx_server *s = lx_server(q, server);
 	u64 next = LX_NEVER, executed = s->execution + s->remaining_budget, period, times;
+	u64 whole;
 	struct lx_coalesced *f = &c->coalesced;
 
 	/* With a limited share or another average the next budgets would differ. */
 	if (!lx_replenishes_silently(c, s) || !q->rules.sample_per_job ||
-	    s->period_end < s->limited_until || lx_heap_top(&q->ready) != server || !s->budget ||
-	    s->budget != lx_budget(&q->rules, lx_budget_basis(&q->rules, s)))
+	    s->period_end < s->limited_until || lx_heap_top(&q->ready) != server || !s->budget)
+		return 0;
+	whole = lx_budget(&q->rules, lx_budget_basis(&q->rules, s));
+	if (s->budget != (s->compute_bound ? lx_min(q->rules.slice, q->rules.max_budget) : whole))
 		return 0;
 	if (q->ready.count > 1)
 		next = q->ready.node[1].key;
 	if (q->ready.count > 2)
 		next = lx_min(next, q->ready.node[2].key);
 	/* Common case: the same question at every wake-up within a budget. */
-	if (f->server == server && f->period_end == s->period_end && f->budget == s->budget &&
+	if (f->server == server && f->deadline == s->deadline && f->budget == s->budget &&
 	    f->total_weight == q->bandwidth.total_weight && f->next_deadline <= next)
 		return f->length;
 	period = lx_period_for(&q->bandwidth, s->budget, s->weight);
-	if (period > q->rules.max_period || next <= s->period_end ||
+	if (period > q->rules.max_period || next <= s->deadline ||
 	    executed >= q->rules.max_budget)
 		return 0;
-	times = lx_min((next - s->period_end - 1) / period, LX_MAX_COALESCED);
+	times = lx_min((next - s->deadline - 1) / period, LX_MAX_COALESCED);
 	times = lx_min(times, (q->rules.max_budget - executed - 1) / s->budget);
 	f->server = server;
-	f->period_end = s->period_end;
+	f->deadline = s->deadline;
 	f->budget = s->budget;
 	f->total_weight = q->bandwidth.total_weight;
 	f->next_deadline = next;

@@ -20,7 +20,7 @@ struct lx_ended ended SEC(".data.ended");
 struct lx_coalesced {
 	u32 server;
 	u32 padding;
-	u64 period_end;
+	u64 deadline;
 	u64 budget;
 	u64 total_weight;
 	u64 next_deadline;

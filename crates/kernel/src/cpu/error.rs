@@ -18,6 +18,15 @@ pub enum CpuError {
         /// Why the kernel does not run it.
         why: Option<NotInKernel>,
     },
+    /// An option of the policy is unknown, or has a value that it does not take.
+    Option {
+        /// The policy.
+        policy: String,
+        /// The option.
+        option: String,
+        /// What is wrong, and which values it takes.
+        why: String,
+    },
     /// A reservation was refused.
     Refused {
         /// The CPU, where there are several.
@@ -101,6 +110,9 @@ impl fmt::Display for CpuError {
                 "there is no policy `{name}` for live CPUs; there are {}",
                 super::policies().collect::<Vec<_>>().join(", ")
             ),
+            CpuError::Option { policy, option, why } => {
+                write!(f, "option `{option}` of policy `{policy}`: {why}")
+            }
             CpuError::Refused { cpu, refusal } => write!(f, "CPU {cpu}: {refusal}"),
             CpuError::State(text) | CpuError::Invalid(text) | CpuError::Affinity(text) => {
                 f.write_str(text)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use laxity_core::Span;
+use laxity_core::{OptionValue, Span};
 use laxity_cpu::Share;
 
 use super::record::Recording;
@@ -56,6 +56,8 @@ pub struct Inferred {
 pub struct Status {
     /// Its policy.
     pub policy: String,
+    /// The options of the policy.
+    pub options: Vec<(&'static str, OptionValue)>,
     /// By CPU.
     pub cpus: Vec<CpuStatus>,
     /// In the order of their table entries.
@@ -77,13 +79,12 @@ pub struct Status {
 /// Schedules the CPUs of this machine by a policy. The scheduler outlives the caller; it ends with
 /// [`down`], or when the kernel finds a task that was not served for 30 s.
 ///
-/// If a scheduler with another policy is running, changes its policy, CPU by CPU, without losing tasks or
-/// reservations, and returns the previous policy.
+/// If a scheduler with another policy or other options is running, changes its policy, CPU by CPU, without
+/// losing tasks or reservations, and returns the previous policy.
 ///
 /// # Errors
 /// See [`CpuError`]; the previous scheduler then remains.
-pub fn up(policy: &str) -> Result<Option<&'static str>, CpuError> {
-    let policy = Policy::named(policy)?;
+pub fn up(policy: &Policy) -> Result<Option<&'static str>, CpuError> {
     let _lock = match system::running()? {
         Some(name) if !system::is_ours(&name) => return Err(CpuError::OtherScheduler { name }),
         _ => system::lock()?,
@@ -91,14 +92,14 @@ pub fn up(policy: &str) -> Result<Option<&'static str>, CpuError> {
     // Another process may have started it before this one acquired the lock.
     if system::running()?.is_some() {
         let (before, control) = open_control_programs(&[CHANGE])?;
-        if before.name == policy.name {
+        if (before.name, before.options()) == (policy.name, policy.options()) {
             return Err(CpuError::AlreadyRunning);
         }
-        return control.change(&policy).map(|()| Some(before.name));
+        return control.change(policy).map(|()| Some(before.name));
     }
     // Pins of a scheduler that the kernel ended, or of a loader that was killed.
     system::remove_pins()?;
-    start(&policy, 0).map(|()| None)
+    start(policy, 0).map(|()| None)
 }
 
 /// Starts the scheduler, then resets the maxima: the kernel delays timers while it hands over tasks.

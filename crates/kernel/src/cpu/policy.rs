@@ -2,10 +2,10 @@
 
 use std::any::Any;
 
-use laxity_core::Span;
+use laxity_core::{OptionInfo, OptionValue, PolicyOptions as _, Span};
 use laxity_cpu::berate::{self, BeRate, Limits};
 use laxity_cpu::registry::{self, Options};
-use laxity_cpu::servers::{Exhaustion, Load, Rules, Servers, Sizing};
+use laxity_cpu::servers::{Load, Rules, Servers};
 use laxity_cpu::{Share, bebs};
 
 use super::{CpuError, CpuRules};
@@ -27,6 +27,15 @@ const MOST: Span = Span::from_millis(100);
 /// may be as small as jobs or smaller: deadlines come no later for it, and interactive tasks are not
 /// delayed by an overestimate. Under `bebs` the rest of a job waits for the next period.
 const FIRST: Span = Span::from_millis(1);
+
+/// Under `bebs-credit` with slices the greatest budget is how far a task that sleeps may be ahead of those
+/// that compute before they precede it: with less of it more frames of a film at its full share are late,
+/// with more a task that has just begun waits longer.
+const MOST_CREDIT: Span = Span::from_millis(300);
+/// The turns of tasks that compute, and what a task has had before another one preempts it: more of it means
+/// fewer switches, and longer waits.
+const SLICE: Span = Span::from_millis(3);
+const WAKEUP_GRANULARITY: Span = Span::from_millis(1);
 
 /// The load are tasks that ran within a second: nearly all of a system's hundreds sleep for longer,
 /// while all that the papers play have shorter periods.
@@ -56,6 +65,21 @@ impl registry::Visitor for AlgorithmOf {
     }
 }
 
+/// The options of policies on live CPUs, where they are not set otherwise.
+fn live_defaults() -> Options {
+    let mut options = Options::default();
+    let credit = &mut options.bebs_credit;
+    (credit.slice, credit.wakeup_granularity) = (SLICE, WAKEUP_GRANULARITY);
+    let credit = &mut credit.adaptation;
+    (credit.initial_average, credit.margin) = (FIRST, 0);
+    (credit.min_budget, credit.max_budget) = (LEAST, MOST_CREDIT);
+    let bebs = &mut options.bebs.adaptation;
+    (bebs.min_budget, bebs.max_budget) = (LEAST, MOST);
+    options.bebs.load = Load::Unblocked;
+    options.berate.limits = Some(LIMITS);
+    options
+}
+
 /// A policy as it runs in the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
@@ -63,45 +87,84 @@ pub struct Policy {
     pub name: &'static str,
     /// Its number in the scheduler, as it describes itself.
     pub number: u32,
+    /// Its options, and those of other policies.
+    options: Options,
     /// Of all best effort, or of reservations above BeRate.
     rules: Rules,
-    berate: Option<berate::Options>,
+    is_berate: bool,
 }
 
 impl Policy {
-    /// The policy of a name.
+    /// The policy of a name, with its defaults on live CPUs.
     ///
     /// Only tasks that ran lately divide the bandwidth.
     ///
     /// # Errors
     /// When there is none, or the kernel does not run it.
     pub fn named(name: &str) -> Result<Policy, CpuError> {
+        Policy::with_options(name, &live_defaults())
+    }
+
+    /// The policy of a name with settings, each the name of an option and its value; other options have
+    /// their defaults on live CPUs.
+    ///
+    /// # Errors
+    /// When there is no such policy or option, or the kernel does not run it with this value.
+    pub fn configured(name: &str, settings: &[(String, OptionValue)]) -> Result<Policy, CpuError> {
+        let mut options = live_defaults();
+        let wrong = |option: &str, why: String| CpuError::Option {
+            policy: name.into(),
+            option: option.into(),
+            why,
+        };
+        // An unknown policy is reported as such, not as one without options.
+        Policy::with_options(name, &options)?;
+        for (option, value) in settings {
+            options.set(name, option, *value).map_err(|fault| wrong(option, fault.to_string()))?;
+        }
+        options.check(name).map_err(|conflict| wrong(conflict.options[0], conflict.to_string()))?;
+        let policy = Policy::with_options(name, &options)?;
+        policy.rules()?;
+        Ok(policy)
+    }
+
+    fn with_options(name: &str, options: &Options) -> Result<Policy, CpuError> {
         let unknown = || CpuError::Policy { name: name.into(), why: None };
         let info = registry::find(name).ok_or_else(unknown)?;
         let number = info.sched_ext().ok_or_else(unknown)?;
-        let algorithm = registry::visit(name, &Options::default(), AlgorithmOf).ok().flatten();
-        let (mut rules, berate) = match algorithm.ok_or_else(unknown)? {
+        let algorithm = registry::visit(name, options, AlgorithmOf).ok().flatten();
+        let (mut rules, is_berate) = match algorithm.ok_or_else(unknown)? {
             Algorithm::Servers(rules) => (rules, false),
             // Reservations above BeRate have the servers of BEBS.
-            Algorithm::BeRate => (*bebs::new(&bebs::Options::default()).rules(), true),
+            Algorithm::BeRate => (*bebs::new(&live_defaults().bebs).rules(), true),
         };
-        (rules.load, rules.lapse, rules.max_period) = (Load::Unblocked, LAPSE, Some(LONGEST));
-        if let Sizing::Adaptive(how) = &mut rules.sizing {
-            (how.min_budget, how.max_budget) = (LEAST, MOST);
-            if rules.exhaustion == Exhaustion::Recharge {
-                (how.initial_average, how.margin) = (FIRST, 0);
-            }
+        if name != bebs::INFO.name {
+            rules.load = Load::Unblocked;
         }
-        let options = berate::Options { limits: Some(LIMITS), ..berate::Options::default() };
-        let berate = berate.then_some(options);
-        Ok(Policy { name: info.name, number, rules, berate })
+        (rules.lapse, rules.max_period) = (LAPSE, Some(LONGEST));
+        Ok(Policy { name: info.name, number, options: *options, rules, is_berate })
+    }
+
+    /// The values of its options, in the order in which it describes them.
+    pub fn options(&self) -> Vec<(&'static str, OptionValue)> {
+        let described = registry::find(self.name).map_or(&[][..], |info| info.options);
+        let value = |o: &OptionInfo| Some((o.name, self.options.get(self.name, o.name)?));
+        described.iter().filter_map(value).collect()
     }
 
     /// The policy of a number that the scheduler reports.
     #[cfg(feature = "kernel")]
-    pub(super) fn numbered(number: u32) -> Result<Policy, CpuError> {
+    pub(super) fn numbered(
+        number: u32,
+        image: &[u8],
+        best_effort_bw_min: Share,
+    ) -> Result<Policy, CpuError> {
         let info = registry::POLICIES.iter().find(|p| p.sched_ext() == Some(number));
-        Policy::named(info.map_or("", |p| p.name))
+        let mut options = live_defaults();
+        super::rules::read(image, &mut options);
+        options.bebs.best_effort_bw_min = best_effort_bw_min;
+        options.bebs_credit.best_effort_bw_min = best_effort_bw_min;
+        Policy::with_options(info.map_or("", |p| p.name), &options)
     }
 
     /// As the kernel takes them.
@@ -110,7 +173,7 @@ impl Policy {
     /// When the kernel does not run one of them.
     pub fn rules(&self) -> Result<CpuRules, CpuError> {
         let named = |why| CpuError::Policy { name: self.name.into(), why: Some(why) };
-        match &self.berate {
+        match self.berate() {
             Some(options) => CpuRules::berate(options),
             None => CpuRules::new(&self.rules),
         }
@@ -124,7 +187,7 @@ impl Policy {
 
     /// How best effort is served where that is BeRate, below the servers of reservations.
     pub fn berate(&self) -> Option<&berate::Options> {
-        self.berate.as_ref()
+        self.is_berate.then_some(&self.options.berate)
     }
 
     /// Its scheduler of one CPU without tasks, for admission and for comparisons.

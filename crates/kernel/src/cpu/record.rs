@@ -43,7 +43,10 @@ pub enum EventKind {
         weight: u32,
     },
     /// A task became runnable.
-    Woke,
+    Woke {
+        /// The current task woke it.
+        by_current: bool,
+    },
     /// A task blocked.
     Blocked,
     /// A task executed.
@@ -112,7 +115,7 @@ impl Event {
             },
             LX_LEFT => EventKind::Left,
             LX_WEIGHED => EventKind::Weighed { weight: narrow(a)? },
-            LX_WOKE => EventKind::Woke,
+            LX_WOKE => EventKind::Woke { by_current: a > 0 },
             LX_BLOCKED_NOW => EventKind::Blocked,
             LX_RAN => EventKind::Ran { length: Span(a) },
             LX_TIMER => EventKind::Timer,
@@ -156,7 +159,7 @@ impl fmt::Display for Event {
             }
             EventKind::Left => (LX_LEFT, 0, 0),
             EventKind::Weighed { weight } => (LX_WEIGHED, weight.into(), 0),
-            EventKind::Woke => (LX_WOKE, 0, 0),
+            EventKind::Woke { by_current } => (LX_WOKE, by_current.into(), 0),
             EventKind::Blocked => (LX_BLOCKED_NOW, 0, 0),
             EventKind::Ran { length } => (LX_RAN, length.0, 0),
             EventKind::Timer => (LX_TIMER, 0, 0),

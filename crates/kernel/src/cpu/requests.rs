@@ -247,8 +247,9 @@ impl ControlPrograms {
 
     /// The policy in force.
     pub(super) fn policy(&self) -> Result<Policy, CpuError> {
-        let number = lx_setup::POLICY.u32(&self.value(".data.setup", 0)?);
-        Policy::numbered(number)
+        let setup = self.value(".data.setup", 0)?;
+        let best_effort_min = Share(lx_setup::BEST_EFFORT_BW_MIN.u64(&setup));
+        Policy::numbered(lx_setup::POLICY.u32(&setup), lx_setup::RULES.of(&setup), best_effort_min)
     }
 
     /// Another policy for all tasks.

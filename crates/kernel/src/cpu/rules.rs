@@ -5,6 +5,8 @@ use std::fmt;
 use laxity_core::Span;
 use laxity_cpu::berate::{self, Base, LoadOf};
 use laxity_cpu::quantum::Clock;
+#[cfg(feature = "kernel")]
+use laxity_cpu::registry::Options;
 use laxity_cpu::servers::{Basis, Exhaustion, Load, Rules, Sample, Sizing, Slack, Transition};
 
 use crate::layout::Field;
@@ -85,6 +87,7 @@ impl CpuRules {
                 long(params::MAX_PERIOD, unlimited(limits.map(|l| l.max_period)));
                 long(params::MAX_AHEAD, unlimited(limits.map(|l| l.ahead)));
                 long(params::QUANTUM, QUANTUM.0);
+                long(params::SLICE, u64::MAX);
                 if options.load == LoadOf::Live {
                     long(params::INACTIVE_AFTER, unlimited(limits.map(|l| l.lapse)));
                 }
@@ -100,6 +103,8 @@ impl CpuRules {
         long(params::DRIFT_PERMILLE, how.hysteresis.into());
         long(params::MAX_PERIOD, unlimited(rules.max_period));
         long(params::MAX_AHEAD, unlimited(rules.ahead));
+        long(params::SLICE, unlimited(rules.slice));
+        long(params::WAKEUP_GRANULARITY, rules.wakeup_granularity.0);
         long(params::INACTIVE_AFTER, rules.lapse.0);
         for (field, is) in [
             (params::RECHARGE, rules.exhaustion == Exhaustion::Recharge),
@@ -111,4 +116,31 @@ impl CpuRules {
         }
         image
     }
+}
+
+/// Reads the options of all policies of servers from a `struct lxc_policy_params`.
+#[cfg(feature = "kernel")]
+pub(super) fn read(image: &[u8], options: &mut Options) {
+    let span = |field: Field| Span(field.u64(image));
+    let limited = |field: Field| match field.u64(image) {
+        u64::MAX => Span::ZERO,
+        limit => Span(limit),
+    };
+    if params::QUANTUM.u64(image) > 0 {
+        let live = params::INACTIVE_AFTER.u64(image) > 0;
+        options.berate.load = if live { LoadOf::Live } else { LoadOf::Runnable };
+        return;
+    }
+    for how in [&mut options.bebs.adaptation, &mut options.bebs_credit.adaptation] {
+        how.initial_average = span(params::INITIAL_BUDGET);
+        how.min_budget = span(params::MIN_BUDGET);
+        how.max_budget = span(params::MAX_BUDGET);
+        how.margin = params::MARGIN_PERMILLE.u64(image).try_into().unwrap_or(u32::MAX);
+        how.hysteresis = params::DRIFT_PERMILLE.u64(image).try_into().unwrap_or(u32::MAX);
+        how.sample =
+            if params::SAMPLE_PER_JOB.u32(image) > 0 { Sample::Job } else { Sample::State };
+    }
+    options.bebs_credit.ahead = limited(params::MAX_AHEAD);
+    options.bebs_credit.slice = limited(params::SLICE);
+    options.bebs_credit.wakeup_granularity = span(params::WAKEUP_GRANULARITY);
 }

@@ -33,6 +33,7 @@ impl StatusMonitor {
         let inferred = control.inferred()?;
         let [unaccounted, misplaced_runs, absent, unlocked, waited] = control.totals()?;
         Ok(Status {
+            options: policy.options(),
             policy: policy.name.to_owned(),
             cpus,
             reservations,

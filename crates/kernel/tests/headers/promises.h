@@ -183,6 +183,23 @@ static void promise_waited(struct promise *p, u64 t)
 	}
 }
 
+/* Work that the promise gives from `from` to `until`. */
+static u64 promise_work_between(const struct promise *p, u64 from, u64 until)
+{
+	fine sum = 0;
+	u32 k;
+
+	for (k = 0; k <= p->steps; k++) {
+		u64 end = lx_min(k < p->steps ? p->step[k].until : LX_NEVER, until);
+
+		if (end <= from)
+			continue;
+		sum += (fine)(end - from) * (k < p->steps ? p->step[k].share : p->rest);
+		from = end;
+	}
+	return sum >> 56;
+}
+
 /* Time at which this much more work uses the promise up, and the work beyond it. */
 static u64 promise_reach(const struct promise *p, u64 more, fine *beyond)
 {
@@ -422,8 +439,10 @@ static void promise_keep(u64 now, u32 i)
 		       p->zero_lag);
 	if (s->state != LX_READY)
 		p->due = 0;
+	/* While its share is limited to zero, a server may be released before its zero-lag time,
+	 * with a deadline after it. */
 	if (s->state == LX_EXPIRED &&
-	    released_at(promised, i) + ROUNDING + promise_time_of(p, ROUNDED) < p->zero_lag)
+	    promise_work_between(p, released_at(promised, i) + ROUNDING, p->zero_lag) > ROUNDED)
 		broken("keys", i, now, "is released at %llu, before its zero-lag time %llu",
 		       released_at(promised, i), p->zero_lag);
 	if (s->state != LX_READY)

@@ -87,7 +87,10 @@ int main(void)
 			lx_renice(&servers, now, lx_member(task)->server, b);
 			break;
 		case 4:
-			lx_wake(&servers, now, task);
+			if (b)
+				lx_wake_by_running(&servers, now, task);
+			else
+				lx_wake(&servers, now, task);
 			break;
 		case 5:
 			lx_block(&servers, now, task, b);
@@ -105,7 +108,10 @@ int main(void)
 				printf("p idle\n");
 			else
 				printf("p %u %llu\n", lx_server(&servers, i)->head,
-				       now + lx_server(&servers, i)->remaining_budget);
+				       now + lx_min(lx_server(&servers, i)->remaining_budget,
+						    servers.protected_until ?
+							    servers.protected_until - now :
+							    LX_NEVER));
 			continue;
 		case 9:
 			if (fread(&rules, sizeof(rules), 1, stdin) != 1)

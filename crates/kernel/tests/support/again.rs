@@ -60,7 +60,8 @@ impl Again {
                 let changed = self.policy.change(at, of(), &weighing(weight));
                 assert!(changed.is_ok(), "{event}: {changed:?}");
             }
-            EventKind::Woke => self.policy.wake(at, of()),
+            EventKind::Woke { by_current: false } => self.policy.wake(at, of()),
+            EventKind::Woke { by_current: true } => self.policy.wake_by_running(at, of()),
             EventKind::Blocked => self.policy.block(at, of(), Span::ZERO),
             EventKind::Ran { length } => self.policy.ran(at, of(), length),
             EventKind::Timer => self.policy.timer(at),

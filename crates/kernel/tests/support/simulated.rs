@@ -166,7 +166,7 @@ impl Reader {
         let Some(place) = self.of.get(&slot).copied() else { return };
         let life = &mut self.lives[place];
         match event.kind {
-            EventKind::Woke => life.wake(at),
+            EventKind::Woke { .. } => life.wake(at),
             EventKind::Blocked => life.block(),
             EventKind::Ran { length } => life.executed = life.executed + length,
             EventKind::Weighed { weight } => {

@@ -39,6 +39,11 @@ for policy in bebs-credit berate bebs bebs-credit; do
     sleep 0.1
 done
 kernel-cpu up bebs-credit 2>&1 || true
+# Options, in us.
+kernel-cpu up bebs-credit slice=5000 wakeup-granularity=0
+kernel-cpu status | sed -n 's/^options /options: /p'
+kernel-cpu up bebs-credit slice=5000 wakeup-granularity=0 2>&1 || true
+kernel-cpu up bebs-credit min-budget=400000 2>&1 || true
 kernel-cpu status | grep -o 'reservation .* every 10 ms'
 : >/tmp/over
 wait $reserved

@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::time::Duration;
 
-use laxity_core::Span;
+use laxity_core::{OptionValue, Span};
 use laxity_cpu::Reservation;
 use laxity_kernel::cpu;
 use laxity_tools_kernel::command;
 
 const USAGE: &str = "\
-kernel-cpu verify | up [POLICY] | status | down | reserve PID BUDGET_US PERIOD_US
+kernel-cpu verify | up [POLICY [OPTION=US]...] | status | down | reserve PID BUDGET_US PERIOD_US
            | release PID | run BUDGET_US PERIOD_US COMMAND... | up-recorded POLICY MS
            | recorded FILE | lose PID | reset-maxima | steady INTERVALS";
 
@@ -52,8 +52,15 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
                 println!("{program} {instructions}");
             }
         }
-        ["up", policy @ ..] => {
-            if let Some(before) = cpu::up(policy.first().copied().unwrap_or("bebs-credit"))? {
+        ["up", rest @ ..] => {
+            let (policy, settings) = rest.split_first().unwrap_or((&"bebs-credit", &[]));
+            // Times only, in us.
+            let setting = |text: &&str| -> Result<_, command::Failure> {
+                let (name, us) = text.split_once('=').ok_or(USAGE)?;
+                Ok((name.to_owned(), OptionValue::Time(Span(us.parse::<u64>()? * 1000))))
+            };
+            let settings = settings.iter().map(setting).collect::<Result<Vec<_>, _>>()?;
+            if let Some(before) = cpu::up(&cpu::Policy::configured(policy, &settings)?)? {
                 println!("instead of {before}");
             }
         }
@@ -84,6 +91,8 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
                 status.unlocked,
                 status.waited
             );
+            let options = status.options.iter().map(|(option, value)| format!("{option} {value}"));
+            println!("options {}", options.collect::<Vec<_>>().join(", "));
             for c in &status.cpus {
                 println!(
                     "cpu {} reserved {} total_weight {} servers {} switches {} steals {} \

@@ -31,6 +31,10 @@ pub struct UpArgs {
     #[arg(long, value_name = "P", default_value = laxity_cpu::bebs_credit::INFO.name,
           value_parser = clap::builder::PossibleValuesParser::new(laxity_kernel::cpu::policies()))]
     pub policy: String,
+    /// Set an option of the policy, such as `slice=2ms`; `laxity policies` lists them. Others get their
+    /// defaults for live CPUs. May be repeated.
+    #[arg(long = "set", value_name = "OPTION=VALUE")]
+    pub settings: Vec<String>,
 }
 
 #[derive(Debug, Args)]

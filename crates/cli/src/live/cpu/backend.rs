@@ -9,6 +9,7 @@ pub use enabled::*;
 mod enabled {
     use std::time::Duration;
 
+    use laxity_core::OptionValue;
     use laxity_cpu::{Reservation, Share};
     use laxity_kernel::cpu::record::Event;
     use laxity_kernel::cpu::{self, CpuError, ReservationBackend, SchedulerClient};
@@ -23,9 +24,10 @@ mod enabled {
         fn from(error: CpuError) -> Failure {
             let text = error.to_string();
             match error {
-                CpuError::Policy { .. } | CpuError::NoTask { .. } | CpuError::Invalid(_) => {
-                    Failure::Input(text)
-                }
+                CpuError::Policy { .. }
+                | CpuError::Option { .. }
+                | CpuError::NoTask { .. }
+                | CpuError::Invalid(_) => Failure::Input(text),
                 CpuError::Refused { .. }
                 | CpuError::State(_)
                 | CpuError::Affinity(_)
@@ -49,8 +51,11 @@ mod enabled {
     }
 
     /// Returns the previous policy.
-    pub fn up(policy: &str) -> Result<Option<&'static str>, Failure> {
-        Ok(cpu::up(policy)?)
+    pub fn up(
+        policy: &str,
+        settings: &[(String, OptionValue)],
+    ) -> Result<Option<&'static str>, Failure> {
+        Ok(cpu::up(&cpu::Policy::configured(policy, settings)?)?)
     }
 
     pub fn down() -> Result<(), Failure> {
@@ -148,6 +153,7 @@ mod enabled {
         Status {
             version: STATUS_VERSION,
             policy: status.policy.clone(),
+            options: status.options.iter().map(|(o, v)| ((*o).into(), v.to_string())).collect(),
             cpus: cpus.collect(),
             reservations: reservations.collect(),
             inferred,
@@ -168,7 +174,10 @@ mod disabled {
     use crate::failure::Failure;
     use crate::live::cpu::status::Status;
 
-    pub fn up(_: &str) -> Result<Option<&'static str>, Failure> {
+    pub fn up(
+        _: &str,
+        _: &[(String, laxity_core::OptionValue)],
+    ) -> Result<Option<&'static str>, Failure> {
         Failure::without_kernel_for_cpus()
     }
 

@@ -6,6 +6,7 @@ pub mod metrics;
 mod record;
 mod reservations;
 mod serve;
+mod settings;
 pub mod status;
 pub mod top;
 
@@ -25,7 +26,7 @@ use crate::{output, warning};
 pub fn run(command: &CpuCommand) -> Result<ExitCode, Failure> {
     match command {
         CpuCommand::Up(args) => {
-            let before = backend::up(&args.policy)?;
+            let before = backend::up(&args.policy, &settings::parse(args)?)?;
             let instead = before.map_or(String::new(), |b| format!(" instead of {b}"));
             warning::say(format!("policy {} schedules the CPUs{instead}", args.policy));
         }

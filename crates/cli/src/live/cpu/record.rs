@@ -154,7 +154,7 @@ impl<W: Write, N: Fn(u32) -> Option<String>> TraceWriter<W, N> {
             return Ok(());
         }
         match event.kind {
-            EventKind::Woke if self.task(pid).state == RunState::Sleeping => {
+            EventKind::Woke { .. } if self.task(pid).state == RunState::Sleeping => {
                 self.set_state(at, pid, RunState::Waiting)
             }
             EventKind::Chosen { left, deadline } => {

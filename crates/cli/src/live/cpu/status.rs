@@ -1,5 +1,7 @@
 //! The status of the scheduler, as JSON and as tables.
 
+use std::collections::BTreeMap;
+
 use laxity_report::text::{self, Style};
 use laxity_report::{Cell, Column, Table, Tone, number};
 use serde::Serialize;
@@ -14,6 +16,8 @@ pub struct Status {
     /// [`STATUS_VERSION`].
     pub version: u32,
     pub policy: String,
+    /// The options of the policy, with their values.
+    pub options: BTreeMap<String, String>,
     pub cpus: Vec<CpuStatus>,
     pub reservations: Vec<ReservationStatus>,
     /// The inferred demand of best-effort tasks that ran recently, by descending budget.
@@ -119,6 +123,10 @@ pub fn tables(status: &Status, style: Style) -> String {
         (c.cpu.to_string(), cells)
     });
     let mut notes = Vec::new();
+    if !status.options.is_empty() {
+        let options = status.options.iter().map(|(option, value)| format!("{option} {value}"));
+        notes.push(format!("Options: {}. ", options.collect::<Vec<_>>().join(", ")));
+    }
     if status.unaccounted > 0 {
         notes.push(format!(
             "Tasks without a table entry were served {} times. ",
@@ -201,6 +209,7 @@ pub mod tests {
         Status {
             version: STATUS_VERSION,
             policy: "bebs".into(),
+            options: BTreeMap::from([("max-budget".into(), "100 ms".into())]),
             cpus: vec![CpuStatus {
                 cpu: 1,
                 reserved: 0.45,

@@ -9,6 +9,7 @@ use super::super::server::{Kind, Server, State};
 use super::super::{Basis, Servers, Sizing, Transition};
 use super::promise::{FineShare, Promise, Tail};
 use crate::{Policy, Reservation, Share};
+use laxity_core::Span;
 
 /// The rounding error of instants in ns, as budgets and periods are whole. A deadline that moves later by
 /// this much moves the zero-lag time computed from it.
@@ -283,7 +284,10 @@ impl Servers {
         let release = self.release_of(s);
         let lost_time =
             self.promises.lost_time || self.promises.unreported > 0 && self.promises.busy;
-        let may_be_late = lost_time || self.ledger.is_constrained();
+        // Without reservations best effort waits for a task that is protected.
+        let waits =
+            self.rules.wakeup_granularity > Span::ZERO && self.ledger.reserved_bw() == Share::ZERO;
+        let may_be_late = lost_time || waits || self.ledger.is_constrained();
         let row = &mut self.promises.rows[s as usize];
         let row = row.get_or_insert_with(|| {
             let promise = Promise::starting(now, from);

@@ -30,6 +30,8 @@ LX_GLOBAL_FN u32 lx_server_restart(struct lx_servers *q __arg_nonnull, u64 now, 
 	s->period = 0;
 	s->average_used = 0;
 	s->share_raised_at = 0;
+	s->compute_bound = 0;
+	s->defers = 0;
 	lx_server_init_best_effort(q, now, i);
 	if (average)
 		s->average = average;

@@ -29,12 +29,17 @@ LX_INLINE u64 lx_budget(const struct lxc_policy_params *r, u64 average)
 LX_GLOBAL_FN u32 lx_replenish(struct lx_servers *q __arg_nonnull, u32 i, u64 release, u64 original)
 {
 	struct lx_server *s = lx_server(q, i);
-	u64 budget = s->declared_budget, period = s->declared_period;
+	u64 budget = s->declared_budget, period = s->declared_period, later = 0;
 
 	if (s->kind == LX_BEST_EFFORT) {
 		s->average_used = lx_budget_basis(&q->rules, s);
 		budget = lx_budget(&q->rules, s->average_used);
 		period = lx_period_for(&q->bandwidth, budget, s->weight);
+		if (s->compute_bound && q->rules.slice != LX_NEVER) {
+			later = q->rules.max_budget;
+			budget = lx_min(q->rules.slice, q->rules.max_budget);
+			period = lx_period_for(&q->bandwidth, budget, s->weight);
+		}
 		if (period > q->rules.max_period) {
 			budget = lx_max(lx_mul_div(budget, q->rules.max_period, period, 0), 1);
 			period = lx_period_for(&q->bandwidth, budget, s->weight);
@@ -54,7 +59,8 @@ LX_GLOBAL_FN u32 lx_replenish(struct lx_servers *q __arg_nonnull, u32 i, u64 rel
 	s->remaining_budget = budget;
 	s->period = period;
 	s->period_end = release + period;
-	s->deadline = (q->rules.advance_on_idle ? lx_max(original, release) : release) + period;
+	s->deadline = (q->rules.advance_on_idle ? lx_max(original, release) : release) + period +
+		      later;
 	lx_rotate_members(s);
 	return 0;
 }
@@ -137,6 +143,8 @@ LX_GLOBAL_FN u32 lx_on_budget_exhausted(struct lx_servers *q __arg_nonnull, u64 
 		lx_note_deadline_miss(q, s, 1, now - deadline);
 	if (!q->rules.sample_per_job)
 		lx_sample(s);
+	if (q->rules.slice != LX_NEVER && s->execution >= 4 * s->average + q->rules.slice)
+		s->compute_bound = 1;
 	if ((s->kind == LX_HARD || !q->rules.recharge) && end > now) {
 		lx_enter_expired(q, i, end);
 		return 0;
@@ -148,6 +156,18 @@ LX_GLOBAL_FN u32 lx_on_budget_exhausted(struct lx_servers *q __arg_nonnull, u64 
 	s->deadline = lx_max(s->deadline, deadline);
 	lx_enter_ready(q, now, i);
 	return 0;
+}
+
+/* First release of a best-effort server: where deadlines may run ahead, a task that has just begun
+ * is as far ahead as the one that runs (crates/cpu/src/servers/mod.rs). */
+LX_GLOBAL_FN u64 lx_first_release(struct lx_servers *q __arg_nonnull, u64 now)
+{
+	const struct lx_server *running;
+
+	if (q->rules.max_ahead == LX_NEVER || q->rules.slice == LX_NEVER || !q->ready.count)
+		return now;
+	running = lx_server(q, lx_heap_top(&q->ready));
+	return running->kind == LX_BEST_EFFORT ? lx_zero_lag(running, now) : now;
 }
 
 /* A blocked server has a runnable member again. */
@@ -167,7 +187,10 @@ LX_GLOBAL_FN u32 lx_activate(struct lx_servers *q __arg_nonnull, u64 now, u32 i)
 		lx_reclaim_cancel(q, i);
 	s->execution = 0;
 	if (lx_release_is_void(s, now)) {
-		lx_replenish(q, i, now, now);
+		u64 release = s->kind == LX_BEST_EFFORT && !s->period ? lx_first_release(q, now) :
+									now;
+
+		lx_replenish(q, i, release, release);
 		lx_enter_ready(q, now, i);
 	} else if (!s->remaining_budget && (s->kind == LX_HARD || !q->rules.recharge)) {
 		lx_enter_expired(q, i, s->period_end);
@@ -203,6 +226,8 @@ LX_GLOBAL_FN u32 lx_deactivate(struct lx_servers *q __arg_nonnull, u64 now, u32 
 		lx_heap_remove(&q->suspended, i);
 	}
 	s->state = LX_BLOCKED;
+	s->compute_bound = 0;
+	s->defers = 0;
 	if (q->rules.exclude_sleepers && s->kind == LX_BEST_EFFORT)
 		lx_weight_deactivate(q, now, now + q->rules.inactive_after, i);
 	return 0;

@@ -76,6 +76,10 @@ struct lx_server {
 	u32 next_vacant;
 	/* BeRate only: no deadline has been assigned yet. */
 	u32 is_new;
+	/* Has executed for long without sleep (lx_on_budget_exhausted). */
+	u32 compute_bound;
+	/* The running task woke it, and it has not been picked since. */
+	u32 defers;
 };
 
 LX_INLINE void lx_member_append(struct lx_server *s, u32 task)

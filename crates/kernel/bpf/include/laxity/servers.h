@@ -214,6 +214,17 @@ LX_GLOBAL_FN u32 lx_wake(struct lx_servers *q __arg_nonnull, u64 now, u32 task)
 	return 0;
 }
 
+/* The running task woke this one. */
+LX_INLINE void lx_wake_by_running(struct lx_servers *q, u64 now, u32 task)
+{
+	u32 i = lx_member(task)->server;
+	u32 blocked = i != LX_NONE && lx_server(q, i)->state == LX_BLOCKED;
+
+	lx_wake(q, now, task);
+	if (blocked)
+		lx_server(q, i)->defers = 1;
+}
+
 LX_GLOBAL_FN u32 lx_block(struct lx_servers *q __arg_nonnull, u64 now, u32 task, u64 ran)
 {
 	struct lx_member *m = lx_member(task);
@@ -272,15 +283,34 @@ LX_INLINE u64 lx_next_timer(const struct lx_servers *q)
 	return lx_min(suspended, expired);
 }
 
+/* Notes until when the running best-effort server goes on although another one has an earlier
+ * deadline (crates/cpu/src/servers/protection.rs). */
+LX_GLOBAL_FN u32 lx_protect_running(struct lx_servers *q __arg_nonnull, u64 now)
+{
+	u64 until = q->turn_began_at + q->rules.wakeup_granularity;
+	u32 first = lx_heap_top(&q->ready);
+	const struct lx_server *s;
+
+	if (q->reserved_bw || q->running == LX_NONE || first == q->running || now >= until)
+		return 0;
+	s = lx_server(q, first);
+	if (s->defers || s->budget > q->rules.wakeup_granularity / 8)
+		q->protected_until = until;
+	return 0;
+}
+
 /* Earliest deadline. Ties go to the server that is running; among BeRate servers, to the one that
  * ran last. */
-LX_INLINE u32 lx_pick_ready(struct lx_servers *q)
+LX_INLINE u32 lx_pick_ready(struct lx_servers *q, u64 now)
 {
 	u64 least = lx_heap_min_key(&q->ready);
 	u32 *running = least & LX_RATE_BASED_KEY ? &q->running_rate_based : &q->running;
 
-	if (*running == LX_NONE || lx_heap_key(&q->ready, *running) != least)
+	if (*running == LX_NONE || lx_heap_key(&q->ready, *running) != least) {
 		*running = lx_heap_top(&q->ready);
+		q->turn_began_at = now;
+		lx_server(q, *running)->defers = 0;
+	}
 	return *running;
 }
 
@@ -304,7 +334,15 @@ LX_INLINE u32 lx_pick(struct lx_servers *q, u64 now)
 {
 	if (!q->ready.count)
 		lx_on_idle(q, now);
-	return q->ready.count ? lx_pick_ready(q) : LX_NONE;
+	if (!q->ready.count)
+		return LX_NONE;
+	q->protected_until = 0;
+	if (q->rules.wakeup_granularity) {
+		lx_protect_running(q, now);
+		if (q->protected_until)
+			return q->running;
+	}
+	return lx_pick_ready(q, now);
 }
 
 #endif

@@ -23,6 +23,10 @@ struct lxc_policy_params {
 	u64 max_period;
 	/* Maximum lead of a server over its share; LX_NEVER for no limit. */
 	u64 max_ahead;
+	/* Budget of tasks that execute for long without sleep (rules.rs); LX_NEVER for no limit. */
+	u64 slice;
+	/* Execution before a task may be preempted by one that it woke. */
+	u64 wakeup_granularity;
 	/* BeRate only, otherwise zero: quantum of the lowest weight. */
 	u64 quantum;
 	/* BeRate: time without execution after which a task does not count in the load. */
@@ -61,6 +65,10 @@ struct lx_servers {
 	u64 share_raised_at;
 	/* Time of the last check of `max_ahead`. */
 	u64 ahead_checked_at;
+	/* Time at which `running` was picked, or started. */
+	u64 turn_began_at;
+	/* End of the turn of `running` while it is not preempted; zero otherwise. */
+	u64 protected_until;
 	/* Sequence numbers for ties in `ready` and in `expired` and `suspended`. */
 	u64 ready_seq;
 	u64 wait_seq;
