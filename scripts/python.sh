@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Builds the Python package and tries it in a fresh virtual environment: types of the package and of its tests, the
-# tests, ten thousand calls with arbitrary arguments. Builds in target/python.
+# tests, ten thousand cases of calls with arbitrary arguments. Builds in target/python.
 #
 #   usage: python.sh [--short]
 #
 # The wheel is built by maturin, in release mode. With --short, as in `make test`, the library comes from the build of
-# the other tests instead, and Python finds it beside the sources.
+# the other tests instead, Python finds it beside the sources, and a thousand cases are tried.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
@@ -37,7 +37,7 @@ if [ -n "$short" ]; then
     cargo build --workspace --lib --bins --tests --profile test --locked "${kernel[@]}"
     cp python/laxity/*.py python/laxity/*.pyi python/laxity/py.typed "$build/site/laxity"
     cp "$target/debug/lib_laxity.so" "$build/site/laxity/_laxity.abi3.so"
-    export PYTHONPATH=$build/site
+    export PYTHONPATH=$build/site LAXITY_FUZZ_CASES=${LAXITY_FUZZ_CASES:-1000}
 else
     "${install[@]}" 'maturin>=1.9,<2'
     "$build/venv/bin/maturin" build --release --locked --manifest-path python/Cargo.toml \
