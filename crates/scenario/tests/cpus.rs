@@ -71,7 +71,7 @@ fn every_policy_option_is_read() {
     let own = Options::default();
     let each = || POLICIES.iter().flat_map(|p| p.options.iter().map(|o| (p.name, o.name)));
     let differ = each().filter(|(p, o)| s.policy.options.get(p, o) != own.get(p, o)).count();
-    assert_eq!(differ, 10 + 2 + 1 + 1 + 2 + 1 + 3 + 1 + 2 + 2 + 1 + 2);
+    assert_eq!(differ, 10 + 4 + 1 + 1 + 2 + 1 + 3 + 1 + 2 + 2 + 1 + 2);
     assert_eq!(s.policy.options.get("sched-deadline", "reclaim"), Some(OptionValue::Bool(false)));
     // Every option alone: read, and printed so that it reads back.
     for policy in POLICIES {
