@@ -116,6 +116,17 @@ fn what_keeps_no_deadlines_is_not_certified() {
     let _ = std::fs::remove_dir_all(&folder);
 }
 
+// Fails when a file without a length is read without a limit.
+#[cfg(target_os = "linux")]
+#[test]
+fn endless_files_are_no_certificates() {
+    let access = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/access-link.toml");
+    let answer = laxity(&["certify", "/dev/zero", access.to_str().expect("a name")]);
+    assert_eq!(answer.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&answer.stderr);
+    assert!(said.contains("/dev/zero: larger than any certificate"), "{said}");
+}
+
 fn spec(facts: &LinkFacts) -> (LinkSpec, Vec<FlowSpec>) {
     let link = LinkSpec {
         rate: Rate(facts.rate),
