@@ -211,7 +211,7 @@ fn packets_that_were_not_sent_are_judged() {
         &unsent(&rows, "unserved", |fields| fields[2] == "mail"),
         &["on the link idled while packet ", "nothing was late all the same"],
     );
-    let last = rows.lines().filter(|line| line.contains(",voice,")).next_back().expect("a row");
+    let last = rows.lines().rfind(|line| line.contains(",voice,")).expect("a row");
     let last: Vec<&str> = last.split(',').collect();
     let dropped = unsent(&rows, "buffer-flow", |fields| fields[1] == last[1]);
     names(&dropped, &[&format!("packet {} of voice was dropped: buffer-flow", last[1])]);
