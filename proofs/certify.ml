@@ -5,12 +5,21 @@ open Certificates
 
 exception Wrong of int * string
 
-(* Lines without spaces around, with their numbers. *)
+(* A line without spaces around, and without what ends lines elsewhere. *)
+let trimmed line =
+  let n = String.length line in
+  let last = if n > 0 && line.[n - 1] = '\r' then n - 1 else n in
+  let rec first i = if i < last && line.[i] = ' ' then first (i + 1) else i in
+  let rec past i = if i > 0 && line.[i - 1] = ' ' then past (i - 1) else i in
+  let from = first 0 in
+  String.sub line from (max 0 (past last - from))
+
+(* Lines with their numbers. *)
 let lines_of file =
-  let channel = open_in file in
+  let channel = open_in_bin file in
   let rec read number lines =
     match input_line channel with
-    | line -> read (number + 1) ((number, String.trim line) :: lines)
+    | line -> read (number + 1) ((number, trimmed line) :: lines)
     | exception End_of_file -> close_in channel; List.rev lines
   in
   read 1 []
@@ -19,8 +28,11 @@ let rec small n = if n = 0 then Z0 else Z.add (small (n - 1)) (Zpos XH)
 let digits = Array.init 10 small
 let ten = small 10
 
+(* As numbers are printed: no sign or zero in front. *)
 let number at word =
   let negative = String.length word > 1 && word.[0] = '-' in
+  let sign = if negative then 1 else 0 in
+  if String.length word > sign && word.[sign] = '0' && word <> "0" then raise (Wrong (at, word));
   let value = ref Z0 in
   String.iteri
     (fun i c ->
@@ -50,7 +62,14 @@ let numbers keyword = Option.map (fun (at, words) -> List.map (number at) words)
 let one keyword =
   match numbers keyword with Some [ n ] -> n | _ -> raise (Wrong (place (), keyword))
 
-let word keyword = if after keyword = None then raise (Wrong (place (), keyword))
+(* Whether the next line is a keyword alone. *)
+let alone keyword =
+  match after keyword with
+  | Some (_, []) -> true
+  | Some (at, _) -> raise (Wrong (at, keyword))
+  | None -> false
+
+let word keyword = if not (alone keyword) then raise (Wrong (place (), keyword))
 
 let rec many keyword read =
   match numbers keyword with Some list -> let item = read list in item :: many keyword read | None -> []
@@ -58,6 +77,21 @@ let rec many keyword read =
 let wrong () = raise (Wrong (place (), "as many numbers"))
 let two = function [ a; b ] -> (a, b) | _ -> wrong ()
 let three = function [ a; b; c ] -> starting_line a b c | _ -> wrong ()
+
+(* The checks make a list of all steps of a block. More than crates/certify follows are refused without that. *)
+let max_steps = 1 lsl 18
+let followed = ref 0
+let too_many = ref false
+
+let steps_of at = function
+  | [ word ] ->
+    let read = number at word in
+    if word.[0] = '-' then read
+    else begin
+      followed := !followed + (if String.length word > 9 then max_steps + 1 else int_of_string word);
+      if !followed > max_steps then (too_many := true; Z0) else read
+    end
+  | _ -> wrong ()
 
 let rec flows id =
   match after "flow" with
@@ -86,7 +120,12 @@ let link () =
   let rec shapes () =
     match numbers "corners" with
     | Some corners -> (corners, Z0) :: shapes ()
-    | None -> (match numbers "steps" with Some [ n ] -> ([], n) :: shapes () | Some _ -> wrong () | None -> [])
+    | None ->
+      (match after "steps" with
+       | Some (at, words) ->
+         let count = steps_of at words in
+         ([], count) :: shapes ()
+       | None -> [])
   in
   let corners, followed = List.split (shapes ()) in
   let horizon = one "horizon" in
@@ -114,7 +153,14 @@ let cpu () =
   word "proof";
   let parts = one "parts" in
   let short = one "short" in
-  let followed = many "steps" (function [ n ] -> n | _ -> wrong ()) in
+  let rec steps () =
+    match after "steps" with
+    | Some (at, words) ->
+      let count = steps_of at words in
+      count :: steps ()
+    | None -> []
+  in
+  let followed = steps () in
   cpu_accepts facts (cpu_proof parts short followed (one "horizon"))
 
 (* The lines that are no proofs. *)
@@ -134,10 +180,13 @@ let () =
     in
     if not same then (print_endline "a certificate of something else"; exit 1);
     rest := all;
-    word "laxity-certificate 1";
+    (match after "laxity-certificate" with Some (_, [ "1" ]) -> () | _ -> raise (Wrong (1, "laxity-certificate 1")));
     let accepted = ref 0 and refused = ref 0 in
     while !rest <> [] do
-      let good = if after "link" <> None then link () else (word "cpu"; cpu ()) in
+      followed := 0;
+      too_many := false;
+      let good = if alone "link" then link () else (word "cpu"; cpu ()) in
+      let good = good && not !too_many in
       word "end";
       incr (if good then accepted else refused)
     done;

@@ -97,6 +97,23 @@ else
         }
         certified=$((certified + 1))
     done
+    # What is not as it is printed, or follows more steps than can be.
+    for change in 's/^end$/end x/' '1s/$/ 2/' 's/^link$/link x/' 's/^rate /&0/' 's/^rate /&\t/' 's/^proof$/proof x/'; do
+        "$simulator" check "$root/scenarios/access-link.toml" --certificate one.txt >/dev/null
+        sed "$change" one.txt >other.txt
+        if cmp -s one.txt other.txt || ./certify other.txt >/dev/null || "$simulator" certify other.txt \
+            "$root/scenarios/access-link.toml" >/dev/null 2>&1; then
+            say "a certificate with the change $change passes"
+            exit 1
+        fi
+    done
+    "$simulator" check "$root/scenarios/robot.toml" --certificate one.txt >/dev/null
+    sed 's/^steps .*/steps 1000000000000/' one.txt >other.txt
+    grep -q '^steps 1000000000000$' other.txt
+    [ "$(./certify other.txt)" = "0 accepted, 1 refused" ] || {
+        say "a certificate of too many steps is not refused"
+        exit 1
+    }
     [ "$certified" -ge 12 ] || {
         say "only $certified scenarios have certificates"
         exit 1

@@ -92,7 +92,7 @@ pub fn check(facts: &CpuFacts, proof: &CpuProof) -> Result<(), Refusal> {
         return Err(Refusal::Horizon);
     }
     if let Some(at) = negative(&remainder(proof.short, 0, &demand)?, 0)? {
-        return Err(Refusal::Demand { at });
+        return Err(Refusal::Demand { at, unit: "ns" });
     }
     // The least share: with less, more would be due in some interval than fits.
     let less = minus(proof.short, 1)?;

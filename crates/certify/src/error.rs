@@ -3,6 +3,10 @@
 use std::error::Error;
 use std::fmt;
 
+/// What no scenario has.
+const IMPOSSIBLE: &str = "a rate, budget or period of zero, a deadline above its period, a share above the whole, or \
+                          buckets out of order, which no scenario has";
+
 /// Why a set of flows or reservations has no certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoCertificate {
@@ -31,7 +35,7 @@ impl fmt::Display for NoCertificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NoCertificate::Nothing => f.write_str("no deadline is guaranteed, so there is nothing to certify"),
-            NoCertificate::Facts { of } => write!(f, "the numbers of `{of}` are none of a scenario"),
+            NoCertificate::Facts { of } => write!(f, "`{of}` has {IMPOSSIBLE}"),
             NoCertificate::NotAdmitted => f.write_str("not admitted, so there is no certificate"),
             NoCertificate::Repeats => f.write_str(
                 "everything is taken, and the steps of periods repeat for ever: no finite certificate; leave \
@@ -78,7 +82,7 @@ pub enum Refusal {
     },
     /// The number of corner points or steps of a flow, or where one is.
     Corner {
-        /// The flow or reservation.
+        /// The flow or reservation; empty for those of none.
         of: String,
         /// The place in the list, from 1 on.
         number: usize,
@@ -109,8 +113,10 @@ pub enum Refusal {
     },
     /// The demand exceeds the capacity.
     Demand {
-        /// The tick or ns: the length of the interval.
+        /// The length of the interval.
         at: i128,
+        /// In what: `ticks` of a link, `ns` of a CPU.
+        unit: &'static str,
     },
     /// The share of short deadlines is not the least that bounds them, or more than is left.
     Share,
@@ -131,9 +137,10 @@ impl fmt::Display for Refusal {
                 f,
                 "line {line}: the certificate is about `{certificate}`, the scenario has `{scenario}`"
             ),
-            Refusal::Fact { of } => {
-                write!(f, "`{of}`: no such link, CPU, flow or reservation can be")
-            }
+            Refusal::Fact { of } => write!(f, "`{of}` has {IMPOSSIBLE}"),
+            Refusal::Corner { of, .. } if of.is_empty() => f.write_str(
+                "the proof has corner points or steps for another number of flows or reservations",
+            ),
             Refusal::Corner { of, number } => {
                 write!(f, "`{of}`: corner point or step {number} is wrong")
             }
@@ -156,8 +163,8 @@ impl fmt::Display for Refusal {
             Refusal::Binding { at, value } => {
                 write!(f, "the residual is least at tick {at}, and {value} there")
             }
-            Refusal::Demand { at } => {
-                write!(f, "more can be due in an interval of {at} ticks than fits into it")
+            Refusal::Demand { at, unit } => {
+                write!(f, "more can be due in an interval of {at} {unit} than fits into it")
             }
             Refusal::Share => f.write_str(
                 "the share of short deadlines is not the least that bounds their jobs, or more than is left",

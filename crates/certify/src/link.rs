@@ -178,7 +178,7 @@ pub fn check(facts: &LinkFacts, proof: &LinkProof) -> Result<(), Refusal> {
     let left = Left::new(&link, &demand, &blocks)?;
     let least = link.least()?;
     if let Some(at) = left.negative(least)? {
-        return Err(Refusal::Demand { at });
+        return Err(Refusal::Demand { at, unit: "ticks" });
     }
     check_curve(&left.beside_blocks, &proof.curve)?;
     match left.binding(least)? {

@@ -5,6 +5,7 @@
 //! line `end`. `docs/reference/certificate.md` describes each line.
 
 use std::fmt::Write as _;
+use std::iter::Peekable;
 use std::str::FromStr;
 
 use crate::facts::{CpuFacts, CpuProof, FlowProof, LinkProof, printed};
@@ -127,14 +128,14 @@ fn cpu_proof(out: &mut String, proof: &CpuProof) {
 /// # Errors
 /// The first line that is not as it should be.
 pub fn read(text: &str) -> Result<Vec<(Facts, Proof)>, Refusal> {
-    let mut reader = Reader { lines: text.lines().collect(), at: 0 };
-    let header = reader.lines.first().copied().unwrap_or_default();
-    if header.split_whitespace().collect::<Vec<_>>() != [HEADER, &VERSION.to_string()] {
-        return Err(Refusal::Version { found: header.chars().take(80).collect() });
+    let mut reader = Reader { lines: lines(text).peekable(), at: 0 };
+    let header = reader.lines.next().unwrap_or_default();
+    if !words(header).eq([HEADER, &VERSION.to_string()]) {
+        return Err(Refusal::Version { found: shown(header) });
     }
     reader.at = 1;
     let mut blocks = Vec::new();
-    while reader.at < reader.lines.len() {
+    while reader.lines.peek().is_some() {
         if reader.takes("link") {
             blocks.push((Facts::Link(reader.link()?), Proof::Link(reader.link_proof()?)));
         } else if reader.takes("cpu") {
@@ -153,58 +154,82 @@ pub fn read(text: &str) -> Result<Vec<(Facts, Proof)>, Refusal> {
 /// The first line that differs, with its number.
 pub fn compare(text: &str, scenario: &[Facts]) -> Result<(), Refusal> {
     let mut proof = false;
-    let mut written = Vec::new();
-    for (number, line) in text.lines().enumerate().skip(1) {
-        let line = line.trim();
+    let mut end = 0;
+    let mut written = lines(text).enumerate().filter_map(|(index, line)| {
+        end = index + 1;
         match line {
-            "proof" => proof = true,
-            "end" => proof = false,
-            _ if !proof => written.push((number + 1, line)),
-            _ => {}
+            _ if index == 0 => None,
+            "proof" => {
+                proof = true;
+                None
+            }
+            "end" => {
+                proof = false;
+                None
+            }
+            _ if proof => None,
+            _ => Some((index + 1, line)),
         }
-    }
-    let wanted: Vec<String> = scenario.iter().flat_map(facts_lines).collect();
-    let end = text.lines().count();
-    for i in 0..written.len().max(wanted.len()) {
-        let (line, found) = written.get(i).copied().unwrap_or((end, "nothing more"));
-        let want = wanted.get(i).map_or("nothing more", String::as_str);
-        if found != want {
-            let (certificate, scenario) = (found.to_owned(), want.to_owned());
-            return Err(Refusal::Facts { line, certificate, scenario });
+    });
+    let mut wanted = scenario.iter().flat_map(facts_lines);
+    loop {
+        let (found, want) = (written.next(), wanted.next());
+        if found.is_none() && want.is_none() {
+            return Ok(());
         }
+        if found.map(|(_, line)| line) == want.as_deref() {
+            continue;
+        }
+        drop(written);
+        let (line, found) = found.unwrap_or((end, "nothing more"));
+        let scenario = want.unwrap_or_else(|| "nothing more".to_owned());
+        return Err(Refusal::Facts { line, certificate: shown(found), scenario });
     }
-    Ok(())
 }
 
-struct Reader<'a> {
-    lines: Vec<&'a str>,
+/// The lines of a certificate, without the spaces around them.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.split_terminator('\n')
+        .map(|line| line.strip_suffix('\r').unwrap_or(line).trim_matches(' '))
+}
+
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(' ').filter(|word| !word.is_empty())
+}
+
+/// The beginning of a line, for a message.
+fn shown(line: &str) -> String {
+    line.chars().take(200).collect()
+}
+
+/// Reads one line after the other: a file of empty lines takes no memory.
+struct Reader<'a, L: Iterator<Item = &'a str>> {
+    lines: Peekable<L>,
     /// Index of the next line.
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a, L: Iterator<Item = &'a str>> Reader<'a, L> {
     fn wrong(&self, expected: &'static str) -> Refusal {
         Refusal::Syntax { line: self.at + 1, expected }
     }
 
     /// What follows a keyword in the next line, if it begins with that.
+    fn next_after(&mut self, keyword: &str) -> Option<&'a str> {
+        let rest = self.lines.peek()?.strip_prefix(keyword)?;
+        (rest.is_empty() || rest.starts_with(' ')).then(|| rest.trim_matches(' '))
+    }
+
+    /// The same, and goes on to the line after it.
     fn after(&mut self, keyword: &str) -> Option<&'a str> {
-        let line = self.lines.get(self.at)?.trim();
-        let rest = line.strip_prefix(keyword)?;
-        if !rest.is_empty() && !rest.starts_with(' ') {
-            return None;
-        }
+        let rest = self.next_after(keyword)?;
+        self.lines.next();
         self.at += 1;
-        Some(rest.trim())
+        Some(rest)
     }
 
     fn takes(&mut self, keyword: &str) -> bool {
-        let at = self.at;
-        let alone = self.after(keyword).is_some_and(str::is_empty);
-        if !alone {
-            self.at = at;
-        }
-        alone
+        self.next_after(keyword) == Some("") && self.after(keyword).is_some()
     }
 
     fn word(&mut self, keyword: &str, expected: &'static str) -> Result<(), Refusal> {
@@ -220,7 +245,7 @@ impl<'a> Reader<'a> {
         let Some(rest) = self.after(keyword) else { return Ok(None) };
         // As they are printed: no sign or zero in front.
         let number = |word: &str| word.parse().ok().filter(|n: &T| n.to_string() == word);
-        let numbers: Option<Vec<T>> = rest.split_whitespace().map(number).collect();
+        let numbers: Option<Vec<T>> = words(rest).map(number).collect();
         numbers.map(Some).ok_or(Refusal::Syntax { line: self.at, expected })
     }
 

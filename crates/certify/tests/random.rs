@@ -155,3 +155,70 @@ fn a_thousand_flows_fit_into_a_megabyte() {
     eprintln!("{} bytes in {:?}", written.len(), start.elapsed());
     assert!(written.len() < 1_000_000, "{} bytes", written.len());
 }
+
+// Fails when a line passes in another form than it is written in, which the checker from Coq would refuse: tried
+// with tabs and other spaces.
+#[test]
+fn lines_have_one_form() {
+    let mut random = Random(5);
+    let facts = std::iter::repeat_with(|| Facts::Link(random.link(2)));
+    let (facts, proof) = facts
+        .filter_map(|facts| certificate(&facts).ok().map(|proof| (facts, proof)))
+        .next()
+        .expect("one is admitted");
+    let written = text::write(&[(facts.clone(), proof)]);
+    let same = [written.replace('\n', "\r\n"), written.trim_end().to_owned()];
+    for text in same {
+        assert_eq!(check(&text), Ok(()));
+        assert_eq!(text::compare(&text, std::slice::from_ref(&facts)), Ok(()));
+    }
+    for (from, to) in [
+        ("rate ", "rate \t"),
+        ("rate ", "rate \u{a0}"),
+        ("rate ", "rate 0"),
+        ("rate ", "rate +"),
+        ("\nrate", "\n\trate"),
+        ("\nend\n", "\nend x\n"),
+        ("\nlink\n", "\nlink x\n"),
+        ("\nproof\n", "\nproof\u{a0}\n"),
+        ("certificate 1\n", "certificate 1 2\n"),
+        ("certificate 1\n", "certificate\t1\n"),
+        ("\nlink\n", "\n\nlink\n"),
+    ] {
+        let changed = written.replacen(from, to, 1);
+        assert_ne!(changed, written);
+        let refused = check(&changed).expect_err(&changed);
+        assert!(matches!(refused, Refusal::Syntax { .. } | Refusal::Version { .. }), "{refused}");
+    }
+    let none = "\n".repeat(1 << 20);
+    assert!(matches!(text::read(&none), Err(Refusal::Version { .. })));
+}
+
+// Fails when a refusal names a unit that is not that of the facts, or a flow without a name.
+#[test]
+fn refusals_name_their_unit() {
+    let demand = |unit| Refusal::Demand { at: 5, unit }.to_string();
+    assert_eq!(demand("ns"), "more can be due in an interval of 5 ns than fits into it");
+    let nobody = Refusal::Corner { of: String::new(), number: 3 }.to_string();
+    assert!(!nobody.contains('`') && nobody.contains("another number of flows"), "{nobody}");
+    let asked = |deadline| laxity_certify::Reservation {
+        name: "r".to_owned(),
+        budget: 10,
+        period: 100,
+        deadline,
+    };
+    let mut facts = laxity_certify::CpuFacts {
+        from: 0,
+        unit: 1 << 20,
+        best_effort: 0,
+        reservations: vec![asked(50)],
+    };
+    let mut proof = cpu::issue(&facts).expect("a certificate");
+    // The same share for a deadline that needs more.
+    facts.reservations = vec![asked(5)];
+    proof.short = 0;
+    proof.steps = vec![0];
+    proof.horizon = 0;
+    let refused = cpu::check(&facts, &proof).expect_err("a refusal");
+    assert!(matches!(refused, Refusal::Demand { unit: "ns", .. }), "{refused}");
+}

@@ -1,5 +1,6 @@
 //! `laxity validate`: whether a recorded run of a link is legal, and whether the premises held.
 
+use std::collections::HashMap;
 use std::fs;
 use std::process::ExitCode;
 
@@ -29,19 +30,23 @@ pub fn run(args: &ValidateArgs) -> Result<ExitCode, Failure> {
     let text =
         fs::read_to_string(&args.run).map_err(|e| Failure::Input(format!("{shown}: {e}")))?;
     let rows = read_packets(&text).map_err(|e| Failure::Input(format!("{shown}: {e}")))?;
-    let mut policies: Vec<&str> = Vec::new();
-    for row in &rows {
-        if !policies.contains(&row.policy.as_str()) {
-            policies.push(&row.policy);
+    let mut policies: Vec<(String, Vec<PacketRecord>)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for row in rows {
+        if let Some(place) = places.get(&row.policy) {
+            policies[*place].1.push(row);
+        } else {
+            places.insert(row.policy.clone(), policies.len());
+            policies.push((row.policy.clone(), vec![row]));
         }
     }
     if policies.is_empty() {
         return Err(Failure::Input(format!("{shown}: no packets")));
     }
     let (mut lines, mut answers, mut good) = (String::new(), Vec::new(), true);
-    for policy in policies {
-        let own: Vec<PacketRecord> = rows.iter().filter(|r| r.policy == policy).cloned().collect();
-        let found = validate(&scenario, policy, &own, tolerance.0).map_err(Failure::input)?;
+    for (policy, own) in &policies {
+        let found = validate(&scenario, policy, own, tolerance.0)
+            .map_err(|e| Failure::Input(format!("{shown}: {e}")))?;
         good &= found.illegal.is_none() && found.broken.is_empty() && found.late.is_empty();
         lines += &says(policy, &found);
         answers.push(answer(policy, &found));
@@ -89,6 +94,13 @@ fn premise(premise: &Premise) -> String {
         }
         Premise::Deadline { flow, packet } => {
             format!("packet {packet} of {flow} has another deadline than its flow")
+        }
+        Premise::Dropped { flow, packet, reason } => {
+            let reason = if reason.is_empty() { "no reason given" } else { reason };
+            format!("packet {packet} of {flow} was dropped: {reason}")
+        }
+        Premise::Demoted { flow, packet } => {
+            format!("packet {packet} of {flow} became best effort, which its flow did not allow")
         }
     }
 }

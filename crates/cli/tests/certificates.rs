@@ -65,6 +65,68 @@ fn shipped_scenarios_are_certified() {
     let _ = std::fs::remove_dir_all(&folder);
 }
 
+// Fails when a certificate is written, or accepted, for a policy or an option under which deadlines are missed
+// although everything is admitted: tried without the questions of the policy, for links and for CPUs.
+#[test]
+fn what_keeps_no_deadlines_is_not_certified() {
+    let folder = std::env::temp_dir().join(format!("laxity-uncertified-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).expect("a file");
+        path.to_str().expect("a name").to_owned()
+    };
+    let file = folder.join("certificate");
+    let file = file.to_str().expect("a name");
+    let reserved = |policy: &str, kind: &str, cost: &str| {
+        format!(
+            "[cpu]\n[policy]\n{policy}\n[[task]]\nname = \"t\"\n\
+             work = {{ period = \"10 ms\", cost = \"{cost}\" }}\n\
+             reservation = {{ budget = \"2 ms\", period = \"10 ms\"{kind} }}\n"
+        )
+    };
+    let access = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/access-link.toml");
+    let access = std::fs::read_to_string(access).expect("a scenario");
+    let uses = |policy: &str| access.replacen("\"exact\"", &format!("\"{policy}\""), 1);
+    let (link, cpu) = (uses("exact"), reserved("use = \"bebs\"", "", "2 ms"));
+    let soft = ", kind = \"soft\"";
+    for (good, bad, why) in [
+        (&link, uses("fifo"), "fifo keeps no deadlines"),
+        (&link, uses("best-effort-first"), "best-effort-first keeps no deadlines"),
+        (&link, uses("algorithm-3-printed"), "algorithm-3-printed keeps no deadlines"),
+        (&link, uses("proportional-share"), "proportional-share is no EDF"),
+        (&cpu, reserved("bebs = { transition = \"stretch\" }", "", "2 ms"), "transition = "),
+        (&cpu, reserved("bebs = { transition = \"neither\" }", "", "2 ms"), "transition = "),
+        (&cpu, reserved("bebs = { period-basis = \"average\" }", "", "2 ms"), "period-basis = "),
+        (&cpu, reserved("use = \"sched-deadline\"", "", "2 ms"), "sched-deadline keeps budgets"),
+        (&cpu, reserved("use = \"sched-deadline\"", soft, "2 ms"), "sched-deadline keeps no"),
+        (&cpu, reserved("use = \"bebs\"", "", "3 ms"), "t has jobs of 3 ms, beyond its budget"),
+    ] {
+        let (good, bad) = (write("good.toml", good), write("bad.toml", &bad));
+        let answer = laxity(&["check", &good, "--certificate", file]);
+        assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
+        for arguments in [&["certify", file, &bad][..], &["check", &bad, "--certificate", file]] {
+            assert!(laxity(&["check", &bad]).status.success(), "{why}: admitted");
+            let answer = laxity(arguments);
+            let said = String::from_utf8_lossy(&answer.stderr);
+            assert_eq!(answer.status.code(), Some(1), "{why}: {arguments:?}: {said}");
+            assert!(said.contains("no certificate: ") && said.contains(why), "{why}: {said}");
+        }
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+// Fails when a file without a length is read without a limit.
+#[cfg(target_os = "linux")]
+#[test]
+fn endless_files_are_no_certificates() {
+    let access = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/access-link.toml");
+    let answer = laxity(&["certify", "/dev/zero", access.to_str().expect("a name")]);
+    assert_eq!(answer.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&answer.stderr);
+    assert!(said.contains("/dev/zero: larger than any certificate"), "{said}");
+}
+
 fn spec(facts: &LinkFacts) -> (LinkSpec, Vec<FlowSpec>) {
     let link = LinkSpec {
         rate: Rate(facts.rate),

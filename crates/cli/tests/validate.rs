@@ -174,6 +174,176 @@ fn breaks_are_named_with_their_instant() {
     names(&large, &scenario, &["of voice is larger than admission was told"]);
 }
 
+/// The rows, of which those chosen have lost their departure as waiting ones have.
+fn unsent(rows: &str, reason: &str, chosen: impl Fn(&[String]) -> bool) -> String {
+    let lines = rows.lines().map(|line| {
+        let mut fields: Vec<String> = line.split(',').map(str::to_owned).collect();
+        if chosen(&fields) {
+            fields[5].clear();
+            fields[6].clear();
+            "dropped".clone_into(&mut fields[7]);
+            reason.clone_into(&mut fields[9]);
+        }
+        fields.join(",")
+    });
+    lines.collect::<Vec<_>>().join("\n") + "\n"
+}
+
+// Fails when rows without a departure are skipped: tried.
+#[test]
+fn packets_that_were_not_sent_are_judged() {
+    let folder = Folder::new("unsent");
+    let scenario = scenario("access-link.toml");
+    let rows = run(&folder, &scenario, "exact,background", "2s");
+    let judge = |rows: &str| laxity(&["validate", &folder.write("rows.csv", rows), &scenario]);
+    let names = |rows: &str, wanted: &[&str]| {
+        let (status, said) = judge(rows);
+        assert_eq!(status, Some(1), "{said}");
+        for words in wanted {
+            assert!(said.contains(words), "{words}: {said}");
+        }
+    };
+    let voice = |fields: &[String]| fields[2] == "voice";
+    let starved = unsent(&rows, "unserved", voice);
+    names(&starved, &[" on the link idled while packet ", " packets were late, the first is "]);
+    // Best effort that waits while the link idles; under `background` it has no deadline to be compared by.
+    names(
+        &unsent(&rows, "unserved", |fields| fields[2] == "mail"),
+        &["on the link idled while packet ", "nothing was late all the same"],
+    );
+    let last = rows.lines().rfind(|line| line.contains(",voice,")).expect("a row");
+    let last: Vec<&str> = last.split(',').collect();
+    let dropped = unsent(&rows, "buffer-flow", |fields| fields[1] == last[1]);
+    names(&dropped, &[&format!("packet {} of voice was dropped: buffer-flow", last[1])]);
+    // The policer of voice delays.
+    let dropped = unsent(&rows, "excess", |fields| fields[1] == last[1]);
+    names(&dropped, &[&format!("packet {} of voice was dropped: excess", last[1])]);
+    let demoted = changed(&rows, |fields| fields[1] == last[1], |f| f[8] = "true".to_owned());
+    names(&demoted, &["of voice became best effort, which its flow did not allow"]);
+    let without = changed(&rows, |f| f[2] == "voice", |f| f[5].clear());
+    let (status, said) = judge(&without);
+    assert_eq!(status, Some(2), "{said}");
+    assert!(said.contains("expected departure_ns of what was sent"), "{said}");
+}
+
+// Fails when a policer that drops or demotes is believed whatever it does: tried without the question whether the
+// packet exceeded its envelope.
+#[test]
+fn excess_is_dropped_or_demoted_where_the_flow_says_so() {
+    let folder = Folder::new("excess");
+    let text = std::fs::read_to_string(scenario("access-link.toml")).expect("a scenario");
+    let source =
+        "source = { length = \"100 B\", on = [\"2 ms\", \"4 ms\"], off = [\"6 ms\", \"10 ms\"] }";
+    for excess in ["drop", "demote"] {
+        let eager = text.replacen(
+            source,
+            &format!(
+                "excess = \"{excess}\"\nsource = {{ period = \"300 us\", length = \"100 B\" }}"
+            ),
+            1,
+        );
+        let eager = folder.write("eager.toml", &eager);
+        let rows = run(&folder, &eager, "exact", "1s");
+        assert!(rows.contains(",excess"), "{excess}");
+        let judge = |rows: &str| laxity(&["validate", &folder.write("rows.csv", rows), &eager]);
+        let (status, said) = judge(&rows);
+        assert_eq!(status, Some(0), "{excess}: {said}");
+        // The first packet of all conforms.
+        let first = rows.lines().find(|line| line.contains(",voice,")).expect("a row").to_owned();
+        let number = first.split(',').nth(1).expect("a number").to_owned();
+        let (bad, why) = match excess {
+            "drop" => (unsent(&rows, "excess", |f| f[1] == number), "was dropped: excess"),
+            _ => (
+                changed(&rows, |f| f[1] == number, |f| f[8] = "true".to_owned()),
+                "became best effort, which its flow did not allow",
+            ),
+        };
+        let (status, said) = judge(&bad);
+        assert_eq!(status, Some(1), "{excess}: {said}");
+        assert!(said.contains(&format!("packet {number} of voice {why}")), "{said}");
+    }
+}
+
+// Fails when the release of a delayed packet has no upper bound: tried.
+#[test]
+fn a_policer_delays_no_longer_than_to_conformance() {
+    let folder = Folder::new("postponed");
+    for (name, flow) in [("access-link.toml", "voice"), ("robot.toml", "drives")] {
+        let scenario = scenario(name);
+        let rows = run(&folder, &scenario, "slack", "2s");
+        let chosen = |fields: &[&str]| {
+            fields[2] == flow && fields[4].parse().is_ok_and(|ns: u64| ns > 1_000_000_000)
+        };
+        for by in [10_000_000_000, 10_000] {
+            let later = changed(&rows, chosen, |fields| {
+                later(&mut fields[5], by);
+                later(&mut fields[6], by);
+            });
+            let (status, said) =
+                laxity(&["validate", &folder.write("rows.csv", &later), &scenario]);
+            assert_eq!(status, Some(1), "{name} {by}: {said}");
+            let wanted = format!("of {flow} has another deadline than its flow");
+            assert!(said.contains(&wanted), "{name} {by}: {said}");
+        }
+    }
+}
+
+// Fails when a row of an unknown flow counts as best effort: tried.
+#[test]
+fn rows_of_unknown_flows_are_bad_input() {
+    let folder = Folder::new("unknown");
+    let own = scenario("access-link.toml");
+    let rows = run(&folder, &own, "exact", "1s");
+    for (rows, scenario, wanted) in [
+        (
+            rows.replace(",voice,", ",vioce,"),
+            own.clone(),
+            "is of `vioce`, which is no flow or class",
+        ),
+        (rows.clone(), scenario("slow-link.toml"), "which is no flow or class of the scenario"),
+    ] {
+        let (status, said) = laxity(&["validate", &folder.write("rows.csv", &rows), &scenario]);
+        assert_eq!(status, Some(2), "{said}");
+        assert!(said.contains(wanted) && said.contains("rows.csv: packet "), "{said}");
+    }
+}
+
+// Fails when deadlines have no tolerance: tried.
+#[test]
+fn deadlines_within_the_tolerance_are_due_in_either_order() {
+    let folder = Folder::new("order");
+    let text = "[link]\nrate = \"8 Mbit/s\"\nmax_packet = \"100 B\"\n[policy]\nuse = \"exact\"\n\
+        [[realtime]]\nname = \"a\"\ndeadline = \"5 ms\"\n\
+        envelope = { period = \"20 ms\", size = \"100 B\", jitter = \"1 ms\" }\n\
+        [[realtime]]\nname = \"b\"\ndeadline = \"5001 us\"\n\
+        envelope = { period = \"20 ms\", size = \"100 B\", jitter = \"1 ms\" }\n";
+    let scenario = folder.write("two.toml", text);
+    // Both arrive at 0.1 ms while another is sent; `a` is due 1 us earlier, and its stamps are 2 us late.
+    let header = "policy,seq,flow,bytes,arrival_ns,departure_ns,deadline_ns,outcome,demoted,reason";
+    let rows = |b_deadline: u64| {
+        format!(
+            "{header}\nexact,0,other,100,50000,150000,,sent,false,\nexact,1,a,100,100000,250000,5102000,sent,false,\n\
+             exact,2,b,100,100000,350000,{b_deadline},sent,false,\n"
+        )
+    };
+    let judge = |rows: &str, tolerance: &str| {
+        let rows = folder.write("rows.csv", rows);
+        laxity(&["validate", &rows, &scenario, "--tolerance", tolerance])
+    };
+    let (status, said) = judge(&rows(5_101_000), "10 us");
+    assert_eq!(status, Some(0), "{said}");
+    let (status, said) = judge(&rows(5_101_000), "1 ns");
+    assert!(
+        status == Some(1) && said.contains("the wrong packet went: 1, while 2 waited"),
+        "{said}"
+    );
+    let (status, said) = judge(&rows(5_091_000), "10 us");
+    assert!(
+        status == Some(1) && said.contains("the wrong packet went: 1, while 2 waited"),
+        "{said}"
+    );
+}
+
 // Fails when the tolerance is not used: tried with none, which the test does itself.
 #[test]
 fn timestamps_may_be_off_by_the_tolerance() {

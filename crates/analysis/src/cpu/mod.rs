@@ -71,7 +71,7 @@ pub fn admitted_sets(
     if let (Some(mut policy), true) = (build(scenario, policy), reserves.any()) {
         replay.play(&tasks(scenario)?, &mut *policy);
     }
-    Ok(replay.sets)
+    Ok(replay.sets())
 }
 
 /// The admission test of tasks that were read: those of the scenario and of the files that it names.

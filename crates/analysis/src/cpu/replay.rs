@@ -49,14 +49,31 @@ fn script(tasks: &[Task]) -> Vec<Event> {
     script
 }
 
+/// Whose a reservation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Holder {
+    Task(TaskId),
+    /// Members of a group share one.
+    Group(GroupId),
+}
+
 /// A reservation that a policy counts.
+#[derive(Clone)]
 struct Row {
-    task: TaskId,
+    holder: Holder,
+    /// The tasks that use it; it ends with the last.
+    members: Vec<TaskId>,
+    /// Of the task that brought it in.
     name: String,
     kind: TaskKind,
-    /// Members of a group share one.
-    group: Option<GroupId>,
     reservation: Reservation,
+}
+
+/// From when on a reservation is in force, or no longer.
+struct Change {
+    from: Time,
+    holder: Holder,
+    row: Option<Row>,
 }
 
 /// The reservations that a policy has admitted.
@@ -79,10 +96,10 @@ pub(super) struct Peak {
 pub(super) struct Replay<'a> {
     scenario: &'a CpuScenario,
     reserves: Reserves,
-    /// In force.
+    /// Admitted, if not yet in force.
     rows: Vec<Row>,
-    /// The reservations after each instant at which they changed.
-    pub(super) sets: Vec<AdmittedSet>,
+    /// When they come into force, and end.
+    changes: Vec<Change>,
     pub(super) peak: Peak,
     /// Why tasks that reserve nothing are refused.
     pub(super) refused: Vec<String>,
@@ -91,7 +108,8 @@ pub(super) struct Replay<'a> {
 impl<'a> Replay<'a> {
     pub(super) fn new(scenario: &'a CpuScenario, reserves: Reserves) -> Replay<'a> {
         let peak = Peak::default();
-        Replay { scenario, reserves, rows: Vec::new(), sets: Vec::new(), peak, refused: Vec::new() }
+        let (rows, changes, refused) = (Vec::new(), Vec::new(), Vec::new());
+        Replay { scenario, reserves, rows, changes, peak, refused }
     }
 
     pub(super) fn play(&mut self, tasks: &[Task], policy: &mut dyn Policy) -> Vec<CpuRequest> {
@@ -107,8 +125,7 @@ impl<'a> Replay<'a> {
                 Ask::Change(wanted) => (wanted, policy.change(now, task, &wanted)),
                 Ask::Leave => {
                     policy.leave(now, task, Span::ZERO);
-                    self.rows.retain(|r| r.task != task);
-                    self.remember(now);
+                    self.quit(now, task);
                     continue;
                 }
             };
@@ -116,6 +133,7 @@ impl<'a> Replay<'a> {
             if let (Err(_), Ask::Join(_)) = (&answer, ask) {
                 absent.push(task);
             }
+            let in_force = answer.as_ref().map_or(now, |a| a.from.max(now));
             let refused = answer.as_ref().err().copied();
             match self.counted(&wanted) {
                 Some((kind, reservation)) if !shared || refused.is_some() => {
@@ -125,8 +143,7 @@ impl<'a> Replay<'a> {
                 _ => self.refused.extend(refused.map(|why| format!("{name} is refused: {why}"))),
             }
             if refused.is_none() {
-                self.enter(task, name, &wanted);
-                self.remember(now);
+                self.enter(now, in_force, task, name, &wanted);
             }
         }
         requests
@@ -141,32 +158,100 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Whether another member of the group has the server already.
+    fn holder(&self, task: TaskId, wanted: &Attributes) -> Holder {
+        let group = wanted.group.filter(|_| self.reserves.groups);
+        group.map_or(Holder::Task(task), Holder::Group)
+    }
+
+    /// Whether a member of the group has the server already.
     fn is_shared(&self, wanted: &Attributes) -> bool {
         let group = wanted.group.filter(|_| self.reserves.groups);
-        group.is_some() && self.rows.iter().any(|r| r.group == group)
+        group.is_some_and(|group| self.rows.iter().any(|r| r.holder == Holder::Group(group)))
     }
 
-    fn remember(&mut self, now: Time) {
-        let named = |row: &Row| (row.name.clone(), row.reservation);
-        let set = AdmittedSet {
-            from: now,
-            all_hard: self.rows.iter().all(|row| row.kind == TaskKind::Hard),
-            reservations: self.rows.iter().map(named).collect(),
-        };
-        if self.sets.last().is_some_and(|last| last.from == now) {
-            self.sets.pop();
-        }
-        let same = |last: &AdmittedSet| last.reservations == set.reservations;
-        if !set.reservations.is_empty() && !self.sets.last().is_some_and(same) {
-            self.sets.push(set);
+    /// Notes a change, in place of those of the same reservation that would come into force later.
+    fn note(&mut self, from: Time, holder: Holder, row: Option<Row>) {
+        self.changes.retain(|change| change.holder != holder || change.from < from);
+        self.changes.push(Change { from, holder, row });
+    }
+
+    /// Takes a task from its reservation, which ends with its last task.
+    fn quit(&mut self, from: Time, task: TaskId) {
+        let mut ended = Vec::new();
+        self.rows.retain_mut(|row| {
+            row.members.retain(|member| *member != task);
+            ended.extend(row.members.is_empty().then_some(row.holder));
+            !row.members.is_empty()
+        });
+        for holder in ended {
+            self.note(from, holder, None);
         }
     }
 
-    fn enter(&mut self, task: TaskId, name: String, wanted: &Attributes) {
-        self.rows.retain(|r| r.task != task);
-        if let (Some((kind, reservation)), false) = (self.counted(wanted), self.is_shared(wanted)) {
-            self.rows.push(Row { task, name, kind, group: wanted.group, reservation });
+    /// The reservations after each instant at which those in force changed.
+    pub(super) fn sets(mut self) -> Vec<AdmittedSet> {
+        self.changes.sort_by_key(|change| change.from);
+        let mut rows: Vec<Row> = Vec::new();
+        let mut sets: Vec<AdmittedSet> = Vec::new();
+        let mut changes = self.changes.into_iter().peekable();
+        while let Some(Change { from, holder, row }) = changes.next() {
+            match (rows.iter().position(|r| r.holder == holder), row) {
+                (Some(at), Some(row)) => rows[at] = row,
+                (Some(at), None) => drop(rows.remove(at)),
+                (None, row) => rows.extend(row),
+            }
+            if changes.peek().is_some_and(|next| next.from == from) {
+                continue;
+            }
+            let named = |row: &Row| (row.name.clone(), row.reservation);
+            let set = AdmittedSet {
+                from,
+                all_hard: rows.iter().all(|row| row.kind == TaskKind::Hard),
+                reservations: rows.iter().map(named).collect(),
+            };
+            let same = |last: &AdmittedSet| last.reservations == set.reservations;
+            if !set.reservations.is_empty() && !sets.last().is_some_and(same) {
+                sets.push(set);
+            }
+        }
+        sets
+    }
+
+    fn enter(
+        &mut self,
+        now: Time,
+        in_force: Time,
+        task: TaskId,
+        name: String,
+        wanted: &Attributes,
+    ) {
+        let counted = self.counted(wanted);
+        let holder = self.holder(task, wanted);
+        let of_holder = |row: &&mut Row| row.holder == holder;
+        let own = |row: &Row| row.holder == holder && row.members.contains(&task);
+        let stays = counted.is_some() && self.rows.iter().any(own);
+        if !stays {
+            self.quit(now, task);
+        }
+        if let Some((kind, reservation)) = counted {
+            let new = Row { holder, members: vec![task], name, kind, reservation };
+            let changed = match self.rows.iter_mut().find(of_holder) {
+                None => {
+                    self.rows.push(new.clone());
+                    Some(new)
+                }
+                Some(row) => {
+                    if !stays {
+                        row.members.push(task);
+                    }
+                    let same = (row.kind, row.reservation) == (kind, reservation);
+                    (row.kind, row.reservation) = (kind, reservation);
+                    (!same).then(|| row.clone())
+                }
+            };
+            if let Some(row) = changed {
+                self.note(in_force, holder, Some(row));
+            }
         }
         let all: Vec<Reservation> = self.rows.iter().map(|r| r.reservation).collect();
         // Folds from 0.0: `sum` of nothing is -0.0, and whether `max` keeps that depends on the build.

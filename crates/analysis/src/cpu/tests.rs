@@ -96,3 +96,61 @@ fn missing_recordings_are_errors() {
     let error = analyse(&scenario, &scenario.policy.use_).unwrap_err();
     assert!(error.to_string().contains("nowhere.txt"), "{error}");
 }
+
+/// The instants in ms and the names and budgets in ms of the reservations in force.
+fn in_force(text: &str) -> Vec<(u64, Vec<(String, u64)>)> {
+    let scenario = CpuScenario::parse(text, "test.toml").unwrap();
+    let sets = admitted_sets(&scenario, &scenario.policy.use_).unwrap();
+    let ms = |ns: u64| ns / 1_000_000;
+    let named = |set: AdmittedSet| {
+        let all = set.reservations.into_iter().map(|(name, r)| (name, ms(r.budget.0)));
+        (ms(set.from.0), all.collect())
+    };
+    sets.into_iter().map(named).collect()
+}
+
+// Fails when a shared reservation ends with the task that brought it in (tried), or never.
+#[test]
+fn a_shared_reservation_ends_with_its_last_task() {
+    let sets = in_force(
+        "[cpu]\n[[reservation]]\nname = \"g\"\nbudget = \"4 ms\"\nperiod = \"10 ms\"\n\
+         [[task]]\nname = \"first\"\nleave = \"1 s\"\nwork = \"cpu-bound\"\nreservation = \"g\"\n\
+         [[task]]\nname = \"second\"\nleave = \"2 s\"\nwork = \"cpu-bound\"\nreservation = \"g\"\n\
+         [[task]]\nname = \"other\"\njoin = \"1.5 s\"\n\
+         reservation = { budget = \"2 ms\", period = \"10 ms\" }\n\
+         [[task]]\nname = \"last\"\njoin = \"3 s\"\n\
+         reservation = { budget = \"1 ms\", period = \"10 ms\" }\n",
+    );
+    assert_eq!(
+        sets,
+        [
+            (0, vec![("first".to_owned(), 4)]),
+            (1500, vec![("first".to_owned(), 4), ("other".to_owned(), 2)]),
+            (2000, vec![("other".to_owned(), 2)]),
+            (3000, vec![("other".to_owned(), 2), ("last".to_owned(), 1)]),
+        ]
+    );
+}
+
+// Fails when a reservation counts from the instant of the request on, although it comes into force later: tried.
+#[test]
+fn a_reservation_counts_from_when_it_is_in_force() {
+    let text = "[cpu]\n[[task]]\nname = \"a\"\nleave = \"1 s\"\n\
+         reservation = { budget = \"40 ms\", period = \"100 ms\", deadline = \"50 ms\" }\n\
+         [[task]]\nname = \"c\"\njoin = \"0.5 s\"\n\
+         reservation = { budget = \"10 ms\", period = \"100 ms\" }\n\
+         [[task]]\nname = \"bulk\"\nwork = \"cpu-bound\"\n";
+    let from = check(text).requests[1].from_ns.expect("later than asked");
+    assert!(from > 500_000_000);
+    assert_eq!(
+        in_force(text),
+        [
+            (0, vec![("a".to_owned(), 40)]),
+            (from / 1_000_000, vec![("a".to_owned(), 40), ("c".to_owned(), 10)]),
+            (1000, vec![("c".to_owned(), 10)]),
+        ]
+    );
+    // Whoever leaves before is never in force.
+    let gone = text.replace("join = \"0.5 s\"\n", "join = \"0.5 s\"\nleave = \"0.51 s\"\n");
+    assert_eq!(in_force(&gone), [(0, vec![("a".to_owned(), 40)])]);
+}

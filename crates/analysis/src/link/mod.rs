@@ -1,6 +1,7 @@
 //! Links: the admission test, suggestions, and the curves behind them.
 
 mod best_effort;
+mod conformance;
 mod rate_planner;
 mod residual;
 mod shares;
@@ -17,7 +18,7 @@ use laxity_scenario::quantity::{print_bytes, print_rate};
 pub use rate_planner::{MIN_CHANGE_INTERVAL, MIN_RATE, RESTORE_AFTER, RateChange, RatePlanner};
 pub use residual::{ResidualCurves, residual};
 pub use shedding::{Shedding, shed};
-pub use validate::{Fault, Premise, Validation, validate};
+pub use validate::{Fault, Premise, ValidateError, Validation, validate};
 
 use crate::AnalysisError;
 

@@ -1,9 +1,9 @@
 //! CPUs.
 
-use laxity_analysis::cpu::admitted_sets;
+use laxity_analysis::cpu::{admitted_sets, analyse};
 use laxity_certify::{CpuFacts, CpuProof, Reservation};
 use laxity_core::{OptionValue, PolicyOptions as _, Span};
-use laxity_cpu::Share;
+use laxity_cpu::{Share, registry};
 use laxity_scenario::cpu::CpuScenario;
 
 use crate::failure::Failure;
@@ -15,6 +15,14 @@ pub fn facts(scenario: &CpuScenario) -> Result<Vec<CpuFacts>, Failure> {
         return Err(Failure::Refused(why.to_owned()));
     }
     let policy = &scenario.policy.use_;
+    // `check` names these for hard jobs only, and admits the reservations all the same.
+    let obstacles = analyse(scenario, policy).map_err(Failure::input)?.obstacles;
+    if let Some(obstacle) = obstacles.first() {
+        return Err(Failure::Refused(format!("no certificate: {obstacle}")));
+    }
+    if !registry::find(policy).is_some_and(|p| p.keeps_deadlines) {
+        return Err(Failure::Refused(format!("no certificate: {policy} keeps no deadlines")));
+    }
     let keeps = match scenario.policy.options.get(policy, "min-best-effort-bw") {
         Some(OptionValue::Integer(per_mille)) => Share::per_mille(per_mille),
         _ => Share::ZERO,

@@ -5,13 +5,22 @@ use laxity_certify::{Envelope, Flow, LinkFacts, LinkProof};
 use laxity_core::Span;
 use laxity_curve::Blocking;
 use laxity_curve::service::LinkFlow;
+use laxity_link::{proportional_share, registry};
 use laxity_scenario::link::Scenario;
 
 use crate::failure::Failure;
 
 /// What the admission test of the scenario's policy is about.
 pub fn facts(scenario: &Scenario) -> Result<LinkFacts, Failure> {
-    let link = admission_link(scenario, &scenario.policy.use_);
+    let policy = scenario.policy.use_.as_str();
+    let keeps = registry::find(policy).is_some_and(|p| p.keeps_deadlines);
+    // The theorems that a certificate rests on are about EDF.
+    if !keeps || policy == proportional_share::INFO.name {
+        let why =
+            if keeps { "is no EDF, which certificates are about" } else { "keeps no deadlines" };
+        return Err(Failure::Refused(format!("no certificate: {policy} {why}")));
+    }
+    let link = admission_link(scenario, policy);
     let flows = scenario.setup().link_flows().map_err(Failure::input)?;
     let flows = scenario.realtime.iter().zip(flows).map(|(flow, spec)| {
         let name = flow.name.clone();

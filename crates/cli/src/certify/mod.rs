@@ -7,7 +7,8 @@
 mod cpu;
 mod link;
 
-use std::fs;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -28,11 +29,7 @@ pub fn run(args: &CertifyArgs) -> Result<ExitCode, Failure> {
     files::read([args.certificate.as_path()]);
     files::plan([("--facts", args.facts.as_ref())])?;
     let shown = args.certificate.display();
-    let unreadable = |error| Failure::Input(format!("{shown}: {error}"));
-    if fs::metadata(&args.certificate).map_err(unreadable)?.len() > MOST_BYTES {
-        return Err(Failure::Input(format!("{shown}: larger than any certificate")));
-    }
-    let written = fs::read_to_string(&args.certificate).map_err(unreadable)?;
+    let written = read(&args.certificate)?;
     let facts = facts(&kind::with_blocking(document, args.blocking))?;
     if let Some(path) = &args.facts {
         output::file(path, &text::write_facts(&facts))?;
@@ -46,6 +43,19 @@ pub fn run(args: &CertifyArgs) -> Result<ExitCode, Failure> {
     }
     output::print(&(lines.join("\n") + "\n"))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The text of a certificate; a device or pipe has no length that could be asked for before.
+fn read(path: &Path) -> Result<String, Failure> {
+    let shown = path.display();
+    let unreadable = |error| Failure::Input(format!("{shown}: {error}"));
+    let mut written = String::new();
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(MOST_BYTES + 1).read_to_string(&mut written).map_err(unreadable)?;
+    if written.len() as u64 > MOST_BYTES {
+        return Err(Failure::Input(format!("{shown}: larger than any certificate")));
+    }
+    Ok(written)
 }
 
 /// Checks a block and says what it proves.

@@ -5,6 +5,8 @@ use std::fmt;
 
 use laxity_core::{Bytes, Time};
 
+use super::Outcome;
+
 /// A row of a per-packet result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PacketRecord {
@@ -22,8 +24,12 @@ pub struct PacketRecord {
     pub departure: Option<Time>,
     /// By when it was to end.
     pub deadline: Option<Time>,
+    /// Its outcome; what was dropped has no departure, everything else has one.
+    pub outcome: Outcome,
     /// Whether it was sent as best effort because it exceeded its envelope.
     pub demoted: bool,
+    /// Why it was dropped or demoted, or that an AQM marked it; empty otherwise.
+    pub reason: String,
 }
 
 /// A line that cannot be read.
@@ -44,8 +50,18 @@ impl fmt::Display for RecordError {
 impl Error for RecordError {}
 
 /// The columns that are read, in the order of [`PacketRecord`].
-const COLUMNS: [&str; 8] =
-    ["policy", "seq", "flow", "bytes", "arrival_ns", "departure_ns", "deadline_ns", "demoted"];
+const COLUMNS: [&str; 10] = [
+    "policy",
+    "seq",
+    "flow",
+    "bytes",
+    "arrival_ns",
+    "departure_ns",
+    "deadline_ns",
+    "outcome",
+    "demoted",
+    "reason",
+];
 
 /// All rows of a file whose first line names the columns, in any order; further columns are ignored.
 ///
@@ -77,19 +93,30 @@ pub fn read_packets(text: &str) -> Result<Vec<PacketRecord>, RecordError> {
         let number = |column: usize| {
             optional(column)?.ok_or_else(|| wrong(format!("a whole number as {}", COLUMNS[column])))
         };
+        let outcome = [Outcome::Sent, Outcome::Late, Outcome::Dropped];
+        let outcome = outcome.into_iter().find(|outcome| outcome.name() == field(7));
+        let outcome =
+            outcome.ok_or_else(|| wrong("sent, late or dropped as outcome".to_owned()))?;
+        let departure = optional(5)?.map(Time);
+        if departure.is_none() != (outcome == Outcome::Dropped) {
+            let expected = "departure_ns of what was sent, and of nothing that was dropped";
+            return Err(wrong(expected.to_owned()));
+        }
         rows.push(PacketRecord {
             policy: field(0).to_owned(),
             seq: number(1)?,
             flow: field(2).to_owned(),
             bytes: Bytes(number(3)?),
             arrival: Time(number(4)?),
-            departure: optional(5)?.map(Time),
+            departure,
             deadline: optional(6)?.map(Time),
-            demoted: match field(7) {
+            outcome,
+            demoted: match field(8) {
                 "true" => true,
                 "false" => false,
                 _ => return Err(wrong("true or false as demoted".to_owned())),
             },
+            reason: field(9).to_owned(),
         });
     }
     Ok(rows)
@@ -116,7 +143,7 @@ fn fields(line: &str) -> Option<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Outcome, PacketRow, PacketWriter};
+    use super::super::{PacketRow, PacketWriter};
     use super::*;
 
     // Fails when what the writer quotes is read otherwise, or an empty deadline is read as 0.
@@ -146,7 +173,9 @@ mod tests {
             arrival: Time(1),
             departure: Some(Time(2)),
             deadline: None,
+            outcome: Outcome::Sent,
             demoted: true,
+            reason: "excess".to_owned(),
         };
         assert_eq!(read, [want]);
     }
@@ -160,6 +189,15 @@ mod tests {
         assert_eq!(error(&format!("{header}exact,1\n")), "line 2: expected 10 fields");
         let bad = "exact,1,voice,x,0,1,2,sent,false,\n";
         assert_eq!(error(&format!("{header}{bad}")), "line 2: expected a whole number as bytes");
+        let unsent = "exact,1,voice,9,0,,2,sent,false,\n";
+        let expected =
+            "line 2: expected departure_ns of what was sent, and of nothing that was dropped";
+        assert_eq!(error(&format!("{header}{unsent}")), expected);
+        let odd = "exact,1,voice,9,0,1,2,gone,false,\n";
+        assert_eq!(
+            error(&format!("{header}{odd}")),
+            "line 2: expected sent, late or dropped as outcome"
+        );
         let open = "exact,1,\"voice,1,0,1,2,sent,false,\n";
         assert_eq!(error(&format!("{header}{open}")), "line 2: expected closed quotes");
     }
