@@ -262,7 +262,8 @@ impl NamedFiles {
         let mut hash = Sha256::new();
         for path in &self.0 {
             let content = std::fs::File::open(path).and_then(|mut file| content(&mut file));
-            hash.update(content.map_err(|error| SweepError::File { path: path.clone(), error })?);
+            let text = |error| SweepError::Scenario(format!("{}: {error}", path.display()));
+            hash.update(content.map_err(text)?);
         }
         Ok(hexadecimal(hash))
     }
