@@ -17,7 +17,7 @@
 //! - A task that executes without sleep for longer than four times its average and a slice gets budgets of
 //!   one slice, and deadlines that are later by the greatest budget. Such tasks take turns each slice; tasks
 //!   that sleep keep budgets as long as their jobs, and precede them until they are ahead by so much.
-//! - A task that has just begun starts as far ahead as the running one: the lead of those that used idle time
+//! - A task that has just begun starts as far ahead as the one with the earliest deadline: the lead of those that used idle time
 //!   is the credit of tasks that slept meanwhile, not of new ones.
 //! - While nothing is reserved, a task that has had the CPU for less than the wake-up granularity is not
 //!   preempted (`servers/protection.rs`).
@@ -41,7 +41,9 @@
 //! # How long a task may wait
 //!
 //! A server is ahead by at most `ahead` and one period when another one wakes. The others, with a total
-//! share of `u`, catch up with it after executing at most `u (ahead + p) / (1 - u)`.
+//! share of `u`, catch up with it after executing at most `u (ahead + p) / (1 - u)`. A task with slices also
+//! waits until those that sleep are ahead of it by the greatest budget. While nothing is reserved, deadlines
+//! of best effort may pass for as long as the running task is protected.
 //!
 //! # Measurements
 //!
@@ -120,7 +122,7 @@ pub struct Options {
     pub ahead: Span,
     /// The greatest budget of tasks that do not sleep; zero for none.
     pub slice: Span,
-    /// How much shorter the budget of a task that wakes must be for it to preempt.
+    /// For how long after its pick a task is not preempted, while nothing is reserved.
     pub wakeup_granularity: Span,
     /// The share that hard reservations must leave.
     pub best_effort_bw_min: Share,

@@ -51,13 +51,24 @@ impl PolicyOptions for Options {
         else {
             return Ok(());
         };
-        match (least, most) {
-            (OptionValue::Time(l), OptionValue::Time(m)) if l > m => Err(OptionConflict {
+        let slice = self.get(policy, "slice");
+        match (least, most, slice) {
+            (OptionValue::Time(l), OptionValue::Time(m), _) if l > m => Err(OptionConflict {
                 options: &["min-budget", "max-budget"],
                 what: &["the least budget, ", ", is above the greatest, ", ""],
                 values: [least, most],
                 remedy: "lower `min-budget`, or raise `max-budget`",
             }),
+            (OptionValue::Time(l), _, Some(slice @ OptionValue::Time(s)))
+                if s > Span::ZERO && s < l =>
+            {
+                Err(OptionConflict {
+                    options: &["slice", "min-budget"],
+                    what: &["the slice, ", ", is below the least budget, ", ""],
+                    values: [slice, least],
+                    remedy: "raise `slice`, or lower `min-budget`",
+                })
+            }
             _ => Ok(()),
         }
     }

@@ -155,7 +155,7 @@ fn sliced_rules() -> Rules {
     if let Sizing::Adaptive(how) = &mut rules.sizing {
         how.initial_average = Span(TICK / 4);
     }
-    Rules { slice: Some(Span(TICK / 2)), wakeup_granularity: ticks(1), ..rules }
+    Rules { slice: Some(Span(TICK / 2)), wakeup_granularity: ticks(5), ..rules }
 }
 
 fn equal() -> cbs::Options {

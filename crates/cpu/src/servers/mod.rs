@@ -161,9 +161,8 @@ impl Servers {
         self.cpus > 1 && end > now.saturating_add(self.rules.ahead.unwrap_or(DEFAULT_AHEAD).0)
     }
 
-    /// Budget and period of a release at `release`, the release itself, which is postponed when waiting
-    /// for the full share gives the earlier deadline, and how much
-    /// later than the period its deadline is.
+    /// Budget and period of a release at `release`, the release itself, which is postponed when waiting for the
+    /// full share gives the earlier deadline, and how much later than the period's end the deadline is.
     fn size(&mut self, s: u32, release: u64) -> (u64, u64, u64, u64) {
         let server = &mut self.servers[s as usize];
         let limited = release < server.limited_until;
@@ -393,8 +392,8 @@ impl Servers {
     }
 
     /// The first release of a best-effort server: where deadlines may run ahead and tasks have slices, a task
-    /// that has just begun is as far ahead as the one that runs. Only by sleep does a task gain on those that
-    /// run ahead; otherwise starting ever new processes would pay.
+    /// that has just begun is as far ahead as the one with the earliest deadline. Only by sleep does a task
+    /// gain on those that run ahead; otherwise starting ever new processes would pay.
     fn first_release(&self, now: u64) -> u64 {
         let running = match (self.rules.ahead, self.rules.slice) {
             (Some(_), Some(_)) if self.cpus == 1 => self.ready.first(),
@@ -429,6 +428,7 @@ impl Servers {
                 server.record_sample();
             }
             server.execution = rest;
+            server.compute_bound |= self.rules.slice.is_some();
         }
     }
 

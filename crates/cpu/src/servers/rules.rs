@@ -153,12 +153,13 @@ pub struct Rules {
     /// from a paper; Linux ejects a scheduler that leaves a task waiting for too long.
     pub max_period: Option<Span>,
     /// The budget of a task that has executed without sleep for longer than four times its average and this,
-    /// until it sleeps. Its deadlines are later by the greatest budget of [`Adaptation`]: such tasks take
-    /// turns this often, and tasks that sleep precede them until they are ahead by so much.
+    /// or for a greatest budget of [`Adaptation`], until it sleeps; with [`Sample::Job`]. Its deadlines are
+    /// later by the greatest budget: such tasks take turns this often, and tasks that sleep precede them
+    /// until they are ahead by so much. A group counts as one task.
     pub slice: Option<Span>,
-    /// A running best-effort task is not preempted by one that it has woken before it has had the CPU
-    /// for so long, nor by any before the usual end of a job that is no longer, while there are no
-    /// reservations. Zero: every earlier deadline preempts.
+    /// While there are no reservations, a best-effort task that was picked less than this ago is not
+    /// preempted by another one, except by one whose budget is at most an eighth of this and that it has not
+    /// woken. Zero: every earlier deadline preempts.
     pub wakeup_granularity: Span,
     /// How bandwidth is redistributed.
     pub transition: Transition,

@@ -17,7 +17,7 @@ LX_INLINE void lx_on_start(struct lx_cpu *c, u32 slot, u64 now)
 	c->current_since = now;
 	c->switches++;
 	/* It was parked, and resumed without a decision. */
-	if (!machine.has_run_hooks && server != LX_NONE && c->servers.running != server &&
+	if (!machine.has_run_hooks && !c->run.drain_local && server != LX_NONE && c->servers.running != server &&
 	    lx_server(&c->servers, server)->state == LX_READY &&
 	    lx_server(&c->servers, server)->kind == LX_BEST_EFFORT) {
 		c->servers.running = server;

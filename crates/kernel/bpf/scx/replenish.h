@@ -68,6 +68,14 @@ LX_GLOBAL_FN u64 lx_coalesced_length(struct lx_cpu *c __arg_nonnull, u32 server)
 		return 0;
 	times = lx_min((next - s->deadline - 1) / period, LX_MAX_COALESCED);
 	times = lx_min(times, (q->rules.max_budget - executed - 1) / s->budget);
+	/* Its deadlines come later once it counts as compute-bound (lx_on_budget_exhausted). */
+	if (!s->compute_bound && q->rules.slice != LX_NEVER) {
+		u64 usual = 4 * s->average + q->rules.slice;
+
+		times = executed < usual ?
+				lx_min(times, (usual - executed + s->budget - 1) / s->budget) :
+				0;
+	}
 	f->server = server;
 	f->deadline = s->deadline;
 	f->budget = s->budget;

@@ -18,6 +18,8 @@ pub fn policies() -> impl Iterator<Item = &'static str> {
 /// No best-effort task waits for longer than about twice this, even when hundreds compute: the
 /// kernel would take the scheduler away after 30 s.
 const LONGEST: Span = Span::from_millis(5_000);
+/// The greatest value of an option: with longer ones tasks might wait for too long.
+const LONGEST_SETTING: Span = Span::from_millis(1_000);
 /// The least budget: below it timers cost more than it is worth.
 const LEAST: Span = Span(100_000);
 /// The greatest budget. With the papers' 200 ms compute-bound tasks take turns half as often as
@@ -80,6 +82,26 @@ fn live_defaults() -> Options {
     options
 }
 
+/// Checks what live CPUs can bear of an option: timers shorter than [`LEAST`] cost more than they are worth,
+/// and the kernel takes a scheduler away that lets a task wait for 30 s.
+fn live_bounds(option: &str, value: OptionValue) -> Result<(), String> {
+    match (option, value) {
+        ("load", OptionValue::Choice(load)) if load != "unblocked" => {
+            Err("on live CPUs the load is `unblocked`".to_owned())
+        }
+        ("min-budget", OptionValue::Time(time)) if time < LEAST => {
+            Err(format!("on live CPUs give at least {LEAST}"))
+        }
+        ("slice", OptionValue::Time(time)) if time > Span::ZERO && time < LEAST => {
+            Err(format!("on live CPUs give at least {LEAST}, or 0 ms"))
+        }
+        (_, OptionValue::Time(time)) if time > LONGEST_SETTING => {
+            Err(format!("on live CPUs give at most {LONGEST_SETTING}"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A policy as it runs in the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
@@ -120,6 +142,7 @@ impl Policy {
         // An unknown policy is reported as such, not as one without options.
         Policy::with_options(name, &options)?;
         for (option, value) in settings {
+            live_bounds(option, *value).map_err(|why| wrong(option, why))?;
             options.set(name, option, *value).map_err(|fault| wrong(option, fault.to_string()))?;
         }
         options.check(name).map_err(|conflict| wrong(conflict.options[0], conflict.to_string()))?;
@@ -268,6 +291,34 @@ mod tests {
             assert_eq!(share_after_renice(nice, long, false), 1000, "{nice}");
         }
         assert_eq!([-20, 0, 19].map(|nice| share_after_renice(nice, short, true)), [333, 500, 952]);
+    }
+
+    /// Fails when a value is accepted that live CPUs cannot bear, or one that they can is refused.
+    #[test]
+    fn settings_are_bounded() {
+        let span = |ns| OptionValue::Time(Span(ns));
+        let set = |option: &str, value| {
+            let settings = [(option.to_owned(), value)];
+            Policy::configured("bebs-credit", &settings).map_err(|error| error.to_string())
+        };
+        for (option, ns) in [
+            ("slice", 99_999),
+            ("min-budget", 10_000),
+            ("max-budget", 1_000_000_001),
+            ("wakeup-granularity", 60_000_000_000),
+            ("max-ahead", 3_600_000_000_000),
+        ] {
+            let error = set(option, span(ns)).expect_err(option);
+            assert!(error.contains(option) && error.contains("on live CPUs give"), "{error}");
+        }
+        for (option, ns) in [("slice", 0), ("slice", 100_000), ("wakeup-granularity", 0)] {
+            let policy = set(option, span(ns)).expect("sound");
+            let given = policy.options().into_iter().find(|(name, _)| *name == option);
+            assert_eq!(given.map(|(_, value)| value), Some(span(ns)), "{option}");
+        }
+        let load = [("load".to_owned(), OptionValue::Choice("live"))];
+        let error = Policy::configured("bebs", &load).expect_err("not live").to_string();
+        assert!(error.contains("`unblocked`"), "{error}");
     }
 
     #[test]

@@ -25,7 +25,8 @@
 //! # How long a task may wait
 //!
 //! The same argument holds for every server, not only for hard ones: the remaining budget of a ready
-//! server is executed by its deadline, which is asserted too. So a runnable task gets the remaining
+//! server is executed by its deadline, which is asserted too, except while nothing is reserved and the
+//! running task is protected from preemption. So a runnable task gets the remaining
 //! budget of its server by the deadline if the server is ready. If the server is expired, it is released
 //! by the end of its period (earlier in idle time), and gets a whole budget by the deadline of that
 //! release, one period after its end. With budgets `b` and a share `u` that is at most `2 b / u` after a

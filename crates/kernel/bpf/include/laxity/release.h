@@ -159,7 +159,7 @@ LX_GLOBAL_FN u32 lx_on_budget_exhausted(struct lx_servers *q __arg_nonnull, u64 
 }
 
 /* First release of a best-effort server: where deadlines may run ahead, a task that has just begun
- * is as far ahead as the one that runs (crates/cpu/src/servers/mod.rs). */
+ * is as far ahead as the one with the earliest deadline (crates/cpu/src/servers/mod.rs). */
 LX_GLOBAL_FN u64 lx_first_release(struct lx_servers *q __arg_nonnull, u64 now)
 {
 	const struct lx_server *running;

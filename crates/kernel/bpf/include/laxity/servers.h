@@ -33,8 +33,10 @@ LX_INLINE void lx_consume_budget(const struct lxc_policy_params *r, struct lx_se
 	LX_TEST_EXECUTED(s, ran);
 	s->remaining_budget -= lx_min(ran, s->remaining_budget);
 	s->execution += ran;
-	if (r->sample_per_job && s->execution >= r->max_budget)
+	if (r->sample_per_job && s->execution >= r->max_budget) {
 		lx_sample_long_job(s, lx_max(r->max_budget, 1));
+		s->compute_bound |= r->slice != LX_NEVER;
+	}
 }
 
 /* If every ready server is ahead of its share by more than the limit, moves all deadlines back by

@@ -25,7 +25,7 @@ struct lxc_policy_params {
 	u64 max_ahead;
 	/* Budget of tasks that execute for long without sleep (rules.rs); LX_NEVER for no limit. */
 	u64 slice;
-	/* Execution before a task may be preempted by one that it woke. */
+	/* Time on the CPU before another best-effort task preempts (lx_protect_running). */
 	u64 wakeup_granularity;
 	/* BeRate only, otherwise zero: quantum of the lowest weight. */
 	u64 quantum;
