@@ -80,34 +80,62 @@ impl Callback {
         Ok(())
     }
 
-    fn take(&mut self, py: Python<'_>, now: Time) -> PyResult<Option<Departure>> {
+    /// Asks for the next departure and reports what was dropped meanwhile. What departs is the packet that
+    /// came, not the one that the policy says; a built-in policy may have demoted or marked it.
+    fn take(
+        &mut self,
+        py: Python<'_>,
+        now: Time,
+        sink: &mut dyn DropSink,
+    ) -> PyResult<Option<Departure>> {
         let answer = self.dequeue.bind(py).call1((now.0,))?;
         if answer.is_none() {
+            self.report(py, now, sink)?;
             return Ok(None);
         }
-        if let Ok(packet) = answer.cast::<PyPacket>() {
-            let seq = packet.get().0.seq;
-            let packet = self.held.remove(&seq).ok_or_else(|| not_held(seq))?;
+        let departure = if let Ok(packet) = answer.cast::<PyPacket>() {
+            let packet = self.came(&packet.get().0)?;
             // The deadline of the flow counts, whatever the policy made of it.
             let deadline = self.deadlines.get(packet.flow.index()).copied().flatten();
             let due = deadline.map_or(Time::MAX, |d| Time(packet.arrival.0.saturating_add(d)));
-            let realtime = deadline.is_some();
-            return Ok(Some(Departure { packet, deadline: due, realtime, dropped: false }));
-        }
-        let departure = answer.cast::<PyDeparture>().map_err(|_| {
-            let class = answer.get_type();
-            let name =
-                class.name().map_or_else(|_| "something".to_owned(), |name| name.to_string());
-            error::policy(format_args!(
-                "dequeue returned {name}: return a packet, a departure or None"
-            ))
-        })?;
-        let departure = departure.get().0;
+            Departure { packet, deadline: due, realtime: deadline.is_some(), dropped: false }
+        } else {
+            let departure = answer.cast::<PyDeparture>().map_err(|_| {
+                let class = answer.get_type();
+                let name =
+                    class.name().map_or_else(|_| "something".to_owned(), |name| name.to_string());
+                error::policy(format_args!(
+                    "dequeue returned {name}: return a packet, a departure or None"
+                ))
+            })?;
+            let departure = departure.get().0;
+            let Packet { demoted, ecn, .. } = departure.packet;
+            let packet = Packet { demoted, ecn, ..self.came(&departure.packet)? };
+            Departure { packet, ..departure }
+        };
         let seq = departure.packet.seq;
-        if self.held.remove(&seq).is_none() && !departure.dropped {
-            return Err(not_held(seq));
+        if !departure.dropped {
+            self.held.remove(&seq);
+        }
+        self.report(py, now, sink)?;
+        if departure.dropped && self.held.contains_key(&seq) {
+            return Err(error::policy(format_args!(
+                "packet {seq} departs as dropped, and `drops()` does not name it"
+            )));
         }
         Ok(Some(departure))
+    }
+
+    /// The packet that came under the number of this one, if it is the same.
+    fn came(&self, packet: &Packet) -> PyResult<Packet> {
+        let seq = packet.seq;
+        let held = *self.held.get(&seq).ok_or_else(|| not_held(seq))?;
+        let same = Packet { demoted: held.demoted, ecn: held.ecn, ..*packet } == held;
+        same.then_some(held).ok_or_else(|| {
+            error::policy(format_args!(
+                "packet {seq} departs with another flow, arrival, length or key than it came with"
+            ))
+        })
     }
 }
 
@@ -145,11 +173,7 @@ impl LinkPolicy for Callback {
         if self.failure.is_set() {
             return None;
         }
-        let taken = Python::attach(|py| {
-            let taken = self.take(py, now)?;
-            self.report(py, now, drops)?;
-            Ok(taken)
-        });
+        let taken = Python::attach(|py| self.take(py, now, drops));
         taken.unwrap_or_else(|error| {
             self.failure.note(error);
             None

@@ -22,6 +22,9 @@ pub struct PySweep {
     scenario: String,
 }
 
+/// What is pickled: the description, its path, the scenario, the digest of its files.
+type Texts = (String, PathBuf, String, String);
+
 fn failed(error: SweepError) -> PyErr {
     match error {
         SweepError::File { path, error } => {
@@ -33,18 +36,14 @@ fn failed(error: SweepError) -> PyErr {
 }
 
 impl PySweep {
-    fn parsed(text: String, path: PathBuf, scenario: Option<String>) -> PyResult<PySweep> {
-        let mut read = String::new();
+    fn parsed(text: String, path: PathBuf) -> PyResult<PySweep> {
+        let mut scenario = String::new();
         let sweep = Sweep::parse(&text, &path, |file| {
-            let text = match scenario {
-                Some(scenario) => Ok(scenario),
-                None => std::fs::read_to_string(file)
-                    .map_err(|error| SweepError::File { path: file.to_owned(), error }),
-            }?;
-            read.clone_from(&text);
-            Ok(text)
+            scenario = std::fs::read_to_string(file)
+                .map_err(|error| SweepError::File { path: file.to_owned(), error })?;
+            Ok(scenario.clone())
         });
-        Ok(PySweep { sweep: sweep.map_err(failed)?, text, path, scenario: read })
+        Ok(PySweep { sweep: sweep.map_err(failed)?, text, path, scenario })
     }
 
     fn checked(&self, part: u64) -> PyResult<u64> {
@@ -64,7 +63,7 @@ impl PySweep {
         error::detached(py, || {
             let text = std::fs::read_to_string(&path)
                 .map_err(|error| failed(SweepError::File { path: path.clone(), error }))?;
-            PySweep::parsed(text, path, None)
+            PySweep::parsed(text, path)
         })
     }
 
@@ -72,22 +71,28 @@ impl PySweep {
     #[staticmethod]
     #[pyo3(signature = (text, path=None))]
     fn from_toml(py: Python<'_>, text: String, path: Option<PathBuf>) -> PyResult<PySweep> {
-        error::detached(py, || PySweep::parsed(text, path.unwrap_or_default(), None))
+        error::detached(py, || PySweep::parsed(text, path.unwrap_or_default()))
     }
 
     /// A sweep from a dictionary with the keys of its file.
     #[staticmethod]
     #[pyo3(signature = (values, path=None))]
     fn from_dict(values: &Bound<'_, PyDict>, path: Option<PathBuf>) -> PyResult<PySweep> {
-        error::guarded(|| {
-            PySweep::parsed(document::from_dict(values)?, path.unwrap_or_default(), None)
-        })
+        error::guarded(|| PySweep::parsed(document::from_dict(values)?, path.unwrap_or_default()))
     }
 
-    /// With the text of its scenario; for pickle.
+    /// With the text of its scenario and the digest of its files; for pickle.
     #[staticmethod]
-    fn _of_texts(text: String, path: PathBuf, scenario: String) -> PyResult<PySweep> {
-        error::guarded(|| PySweep::parsed(text, path, Some(scenario)))
+    fn _of_texts(
+        text: String,
+        path: PathBuf,
+        scenario: String,
+        files: String,
+    ) -> PyResult<PySweep> {
+        error::guarded(|| {
+            let sweep = Sweep::parsed(&text, &path, scenario.clone(), files).map_err(failed)?;
+            Ok(PySweep { sweep, text, path, scenario })
+        })
     }
 
     /// The number of parts.
@@ -134,9 +139,10 @@ impl PySweep {
         })
     }
 
-    fn __reduce__(slf: &Bound<'_, PySweep>) -> PyResult<(Py<PyAny>, (String, PathBuf, String))> {
-        let PySweep { text, path, scenario, .. } = slf.get().clone();
-        Ok((slf.getattr("_of_texts")?.unbind(), (text, path, scenario)))
+    fn __reduce__(slf: &Bound<'_, PySweep>) -> PyResult<(Py<PyAny>, Texts)> {
+        let PySweep { text, path, scenario, sweep } = slf.get().clone();
+        let texts = (text, path, scenario, sweep.files().to_owned());
+        Ok((slf.getattr("_of_texts")?.unbind(), texts))
     }
 
     fn __repr__(&self) -> String {

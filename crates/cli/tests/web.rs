@@ -200,6 +200,54 @@ fn applies_what_was_confirmed(browser: &mut Browser) {
     assert_eq!(browser.eval(&hidden("apply")), true);
 }
 
+/// Answers to checks that come after an edit, or after another check, in an order of their own.
+fn offers_what_was_checked_last(browser: &mut Browser) {
+    browser.eval(
+        r#"(() => {
+            window.pending = [];
+            window.fetch = (path, { body }) => new Promise((resolve) => pending.push((digest) =>
+                resolve(new Response(JSON.stringify({ admitted: true, text: body, digest }), { status: 200 }))));
+        })()"#,
+    );
+    let check = "document.querySelector('#check button').click()";
+    let edit = |text: &str| {
+        format!(
+            "(() => {{ const s = document.getElementById('scenario'); s.value = '{text}'; \
+             s.dispatchEvent(new Event('input')); }})()"
+        )
+    };
+    let answer = |number: usize| {
+        format!(
+            "(async () => {{ pending[{number}]('{number}'.repeat(64)); \
+             await new Promise((done) => setTimeout(done, 50)); window.answered = {number}; }})()"
+        )
+    };
+    let hidden = "document.getElementById('apply').hidden";
+    browser.eval(&edit("first"));
+    browser.eval(check);
+    browser.eval(&edit("second"));
+    browser.eval(&answer(0));
+    browser.wait("window.answered === 0");
+    assert_eq!(browser.eval(hidden), true);
+    let verdict = browser.eval("document.getElementById('verdict').textContent");
+    assert_eq!(verdict, "Edited; check it again.");
+    browser.eval(check);
+    browser.eval(&edit("third"));
+    browser.eval(check);
+    browser.eval(&answer(2));
+    browser.wait("window.answered === 2");
+    browser.eval(&answer(1));
+    browser.wait("window.answered === 1");
+    assert_eq!(browser.eval(hidden), false);
+    browser.eval("document.getElementById('apply').click()");
+    let question = browser.eval("document.getElementById('question').textContent");
+    assert!(question.as_str().is_some_and(|q| q.contains("2222")), "{question}");
+    // A link that goes takes the question with it.
+    browser.eval("changes.links([])");
+    assert_eq!(browser.eval("document.getElementById('confirm').open"), false);
+    assert_eq!(browser.eval(hidden), true);
+}
+
 /// Ten thousand flows: rows for those in view alone, a few milliseconds an update and a scroll.
 fn shows_ten_thousand_flows(browser: &mut Browser) {
     browser.eval(
@@ -239,7 +287,7 @@ fn shows_ten_thousand_flows(browser: &mut Browser) {
 }
 
 /// Fails when a live part does not appear or does not move, the filter hides nothing, an edited scenario gets
-/// the wrong answer, or the policy of the page blocks its own files.
+/// the wrong answer, the answer to an old check offers to apply it, or the policy of the page blocks its own files.
 #[test]
 fn the_page_is_live_and_tries_admissions() {
     let program = match chromium::find() {
@@ -292,6 +340,7 @@ fn the_page_is_live_and_tries_admissions() {
         browser.wait(&verdict("Not admitted."));
     }
     applies_what_was_confirmed(&mut browser);
+    offers_what_was_checked_last(&mut browser);
     shows_ten_thousand_flows(&mut browser);
     assert_eq!(browser.errors, Vec::<String>::new());
     let own = |request: &String| request.starts_with(&plain) || request == "about:blank";

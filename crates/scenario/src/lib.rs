@@ -42,4 +42,5 @@ pub mod vary;
 pub use document::{Document, DocumentKind};
 pub use problem::{Problem, ScenarioError};
 pub use read::TraceLoader;
+pub use read::trace::load as load_trace;
 pub use read::walk::{MAX_BYTES, MAX_PACKET, MAX_RATE, MAX_SPAN};

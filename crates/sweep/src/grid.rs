@@ -1,9 +1,12 @@
 //! The description of a sweep: a scenario, the values of some of its keys, policies, seeds.
 
+use std::collections::BTreeSet;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use laxity_core::Span;
-use laxity_scenario::{Document, quantity, vary};
+use laxity_scenario::link::model::Source;
+use laxity_scenario::{Document, TraceLoader, load_trace, quantity, vary};
 use sha2::{Digest, Sha256};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -37,6 +40,8 @@ pub struct Sweep {
     last_seed: u64,
     seeds_per_part: u64,
     duration: Option<Span>,
+    /// Of the contents of the files that the scenario names under any value.
+    files: String,
 }
 
 /// One part of a sweep.
@@ -67,17 +72,19 @@ impl Sweep {
     /// scenario, whose path is relative to that file.
     ///
     /// # Errors
-    /// As [`read`](Self::read); the scenario with the first of all values is checked as well.
+    /// As [`read`](Self::read); the scenario is checked with each value of each key, beside the first of the
+    /// others, and the files that it names are read.
     pub fn parse(
         text: &str,
         path: impl AsRef<Path>,
         read: impl FnOnce(&Path) -> Result<String, SweepError>,
     ) -> Result<Sweep, SweepError> {
         let reader = Reader { text, path: path.as_ref() };
-        let sweep = reader.sweep(read)?;
-        let first = sweep.part(0)?;
-        let known = first.document.kind().policies();
-        for name in &first.policies {
+        let mut sweep = reader.sweep(read)?;
+        let mut named = NamedFiles::default();
+        let (first, policies) = named.of(&sweep, &sweep.values(0))?;
+        let known = first.kind().policies();
+        for name in &policies {
             if known.iter().all(|p| p.name != name) {
                 let names: Vec<&str> = known.iter().map(|p| p.name).collect();
                 let problem =
@@ -85,7 +92,35 @@ impl Sweep {
                 return Err(reader.problem(0, problem));
             }
         }
+        for (place, axis) in sweep.axes.iter().enumerate() {
+            for value in axis.values.iter().skip(1) {
+                let mut values = sweep.values(0);
+                values[place].1 = value;
+                named.of(&sweep, &values)?;
+            }
+        }
+        sweep.files = named.digest()?;
         Ok(sweep)
+    }
+
+    /// A sweep that [`parse`](Self::parse) has accepted, perhaps on another machine, with its
+    /// [`files`](Self::files). Nothing is checked again, because each part of a sweep may be sent with all of it.
+    ///
+    /// # Errors
+    /// The description has a problem.
+    pub fn parsed(
+        text: &str,
+        path: impl AsRef<Path>,
+        scenario: String,
+        files: String,
+    ) -> Result<Sweep, SweepError> {
+        let reader = Reader { text, path: path.as_ref() };
+        Ok(Sweep { files, ..reader.sweep(|_| Ok(scenario))? })
+    }
+
+    /// A digest of the contents of the files that the scenario names, when the sweep was read.
+    pub fn files(&self) -> &str {
+        &self.files
     }
 
     /// How many parts its dataset has.
@@ -108,6 +143,9 @@ impl Sweep {
         };
         add(env!("CARGO_PKG_VERSION"));
         add(&self.scenario);
+        // The name of the scenario is a column of the results.
+        add(&self.path.file_stem().unwrap_or_default().to_string_lossy());
+        add(&self.files);
         for axis in &self.axes {
             add(&axis.key);
             axis.values.iter().for_each(|value| add(value));
@@ -116,7 +154,7 @@ impl Sweep {
         self.policies.iter().for_each(|policy| add(policy));
         let numbers = (self.first_seed, self.last_seed, self.seeds_per_part, self.duration);
         add(&format!("{numbers:?}"));
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hexadecimal(hash)
     }
 
     /// Points of the grid.
@@ -131,7 +169,18 @@ impl Sweep {
 
     /// A part by its number.
     pub(crate) fn part(&self, number: u64) -> Result<Part, SweepError> {
-        let (mut point, chunk) = (number / self.chunks(), number % self.chunks());
+        let (point, chunk) = (number / self.chunks(), number % self.chunks());
+        let values = self.values(point);
+        let (document, policies) = self.document(&values, &mut load_trace)?;
+        let first = self.first_seed + chunk * self.seeds_per_part;
+        let last = self.last_seed.min(first + (self.seeds_per_part - 1));
+        let shown = |(key, value): (&str, &str)| (key.to_owned(), unquoted(value).to_owned());
+        let values = values.into_iter().map(shown).collect();
+        Ok(Part { document, values, policies, seeds: first..=last, duration: self.duration })
+    }
+
+    /// The keys that vary with their values at a point of the grid.
+    fn values(&self, mut point: u64) -> Vec<(&str, &str)> {
         let mut values = Vec::with_capacity(self.axes.len());
         // The last axis changes first.
         for axis in self.axes.iter().rev() {
@@ -140,20 +189,101 @@ impl Sweep {
             point /= size;
         }
         values.reverse();
-        let text = vary::varied(&self.scenario, &values)
-            .map_err(|error| SweepError::Scenario(error.to_string()))?;
-        let document = Document::parse(&text, &self.path)
-            .map_err(|error| SweepError::Scenario(error.to_string()))?;
+        values
+    }
+
+    /// The scenario with these values, and its policies.
+    fn document(
+        &self,
+        values: &[(&str, &str)],
+        traces: &mut TraceLoader<'_>,
+    ) -> Result<(Document, Vec<String>), SweepError> {
+        let wrong = |error: &dyn std::fmt::Display| {
+            SweepError::Scenario(with_values(values.iter().copied(), error))
+        };
+        let text = vary::varied(&self.scenario, values).map_err(|error| wrong(&error))?;
+        let document =
+            Document::parse_with(&text, &self.path, traces).map_err(|error| wrong(&error))?;
         let policies = match self.policies.is_empty() {
             true => vec![used(&document).to_owned()],
             false => self.policies.clone(),
         };
-        let first = self.first_seed + chunk * self.seeds_per_part;
-        let last = self.last_seed.min(first + (self.seeds_per_part - 1));
-        let shown = |(key, value): (&str, &str)| (key.to_owned(), unquoted(value).to_owned());
-        let values = values.into_iter().map(shown).collect();
-        Ok(Part { document, values, policies, seeds: first..=last, duration: self.duration })
+        Ok((document, policies))
     }
+}
+
+/// A problem with the values under which it occurs.
+pub(crate) fn with_values<'v>(
+    values: impl Iterator<Item = (&'v str, &'v str)>,
+    problem: &dyn std::fmt::Display,
+) -> String {
+    let values: Vec<String> = values.map(|(key, value)| format!("{key} = {value}")).collect();
+    match values.is_empty() {
+        true => problem.to_string(),
+        false => format!("with {}: {problem}", values.join(", ")),
+    }
+}
+
+/// The files on which results depend beside the scenario.
+#[derive(Default)]
+struct NamedFiles(BTreeSet<PathBuf>);
+
+impl NamedFiles {
+    /// The scenario of a sweep with these values, and its policies; its files are noted.
+    fn of(
+        &mut self,
+        sweep: &Sweep,
+        values: &[(&str, &str)],
+    ) -> Result<(Document, Vec<String>), SweepError> {
+        let found = sweep.document(values, &mut |path, flow| {
+            self.0.insert(path.to_owned());
+            load_trace(path, flow)
+        })?;
+        match &found.0 {
+            Document::Link(scenario) => {
+                let realtime = scenario.realtime.iter().map(|f| f.source.as_ref());
+                let best_effort = scenario.best_effort.iter().map(|c| c.source.as_ref());
+                for source in realtime.chain(best_effort).flatten() {
+                    if let Source::Trace { path } = source {
+                        self.0.insert(path.clone());
+                    }
+                }
+            }
+            // Media files are for live servers.
+            Document::Stream(_) => {}
+            Document::Cpu(scenario) => {
+                self.0.extend(scenario.recordings.iter().map(|recording| recording.path.clone()));
+            }
+        }
+        Ok(found)
+    }
+
+    fn digest(&self) -> Result<String, SweepError> {
+        let mut hash = Sha256::new();
+        for path in &self.0 {
+            let content = std::fs::File::open(path).and_then(|mut file| content(&mut file));
+            let text = |error| SweepError::Scenario(format!("{}: {error}", path.display()));
+            hash.update(content.map_err(text)?);
+        }
+        Ok(hexadecimal(hash))
+    }
+}
+
+/// The digest of a file.
+fn content(file: &mut impl Read) -> io::Result<[u8; 32]> {
+    let (mut hash, mut buffer) = (Sha256::new(), vec![0; 64 << 10]);
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(hash.finalize().into()),
+            Ok(bytes) => hash.update(&buffer[..bytes]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn hexadecimal(hash: Sha256) -> String {
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The policy that a scenario uses.
@@ -242,6 +372,7 @@ impl Reader<'_> {
             last_seed,
             seeds_per_part,
             duration,
+            files: String::new(),
         })
     }
 

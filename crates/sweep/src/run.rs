@@ -12,7 +12,7 @@ use laxity_sim::link::simulate::Unobserved;
 use laxity_sim::{Control, cpu, link, stream};
 use std::sync::Arc;
 
-use crate::grid::Part;
+use crate::grid::{Part, with_values};
 use crate::{Sweep, SweepError, parquet};
 
 /// Default durations, those of the command.
@@ -25,7 +25,8 @@ fn failed(error: impl std::fmt::Display) -> SweepError {
 
 impl Sweep {
     /// Runs a part and returns its Parquet file: a row for each flow, class or task, by seed and policy, after
-    /// columns with the values of the varied keys. The bytes depend on the sweep and the number alone.
+    /// columns with the values of the varied keys. The bytes depend on the sweep, the files that
+    /// its scenario names and the number alone.
     ///
     /// # Errors
     /// The scenario of the part is refused, or a simulation fails.
@@ -40,10 +41,14 @@ impl Sweep {
     pub fn run_until(&self, number: u64, control: &Control) -> Result<Vec<u8>, SweepError> {
         let part = self.part(number)?;
         let table = match &part.document {
-            Document::Link(scenario) => link_table(scenario, &part, control)?,
-            Document::Stream(scenario) => stream_table(scenario, &part, control)?,
-            Document::Cpu(scenario) => cpu_table(scenario, &part, control)?,
+            Document::Link(scenario) => link_table(scenario, &part, control),
+            Document::Stream(scenario) => stream_table(scenario, &part, control),
+            Document::Cpu(scenario) => cpu_table(scenario, &part, control),
         };
+        let table = table.map_err(|error| {
+            let values = part.values.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+            SweepError::Simulation(with_values(values, &error))
+        })?;
         parquet::file(&part.values, &table)
     }
 }

@@ -117,6 +117,81 @@ fn datasets_belong_to_one_sweep() {
     std::fs::remove_dir_all(&folder).expect("removed");
 }
 
+// Fails when a start that was killed between making and naming a file blocks the next one, its files stay for
+// good, or one that another process writes now is removed.
+#[test]
+fn killed_starts_go_on() {
+    let sweep = sweep(GRID).expect("a sweep");
+    let folder = folder("killed");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let names = ["._sweep.4000000-0", ".part-03.parquet.4000000-1", "._sweep.4000001-0"];
+    let files = names.map(|name| {
+        std::fs::write(folder.join(name), "ha").expect("written");
+        std::fs::File::options().write(true).open(folder.join(name)).expect("open")
+    });
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(7200);
+    files[..2].iter().for_each(|file| file.set_modified(old).expect("set"));
+    Dataset::open(&folder, &sweep).expect("a dataset");
+    Dataset::open(&folder, &sweep).expect("the same dataset");
+    let entries = std::fs::read_dir(&folder).expect("a folder");
+    let mut left: Vec<_> = entries.map(|entry| entry.expect("an entry").file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["._sweep.4000001-0", "_sweep"]);
+    std::fs::remove_dir_all(&folder).expect("removed");
+}
+
+// Fails when two processes that begin at once both take the folder for sweeps of their own.
+#[test]
+fn first_starts_exclude_each_other() {
+    for round in 0..50 {
+        let folder = folder(&format!("race-{round}"));
+        let opened = std::thread::scope(|scope| {
+            let starts = ["200 ms", "300 ms"].map(|duration| {
+                let sweep = sweep(&GRID.replace("200 ms", duration)).expect("a sweep");
+                let folder = &folder;
+                scope.spawn(move || Dataset::open(folder, &sweep).is_ok())
+            });
+            starts.map(|start| start.join().expect("no panic"))
+        });
+        assert!(!(opened[0] && opened[1]), "both began");
+        let _ = std::fs::remove_dir_all(&folder);
+    }
+}
+
+// Fails when a dataset goes on after a file that the scenario names has another content, or the scenario another
+// name, which results hold; or a sweep that is sent on is another.
+#[test]
+fn results_depend_on_named_files() {
+    let folder = folder("files");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let source = "source = { period = \"20 ms\", length = \"100 B\", jitter = \"3 ms\" }";
+    let scenario = LINK.replace(source, "source = { trace = \"a.csv\" }");
+    let grid = "scenario = \"link.toml\"\nduration = \"100 ms\"\n[vary]\n\
+                \"realtime.voice.source.trace\" = [\"a.csv\", \"b.csv\"]\n";
+    let trace = |name: &str, bytes: u32| {
+        let text = format!("time_ns,bytes,flow\n1000000,{bytes},voice\n");
+        std::fs::write(folder.join(name), text).expect("written");
+    };
+    let parse =
+        |grid: &str| Sweep::parse(grid, folder.join("sweep.toml"), |_| Ok(scenario.clone()));
+    trace("a.csv", 100);
+    let error = parse(grid).expect_err("b.csv is missing").to_string();
+    assert!(error.contains("b.csv"), "{error}");
+    trace("b.csv", 100);
+    let sweep = parse(grid).expect("a sweep");
+    assert!(sweep.run(0).is_ok() && sweep.run(1).is_ok());
+    assert_eq!(parse(grid).expect("the same").fingerprint(), sweep.fingerprint());
+    let path = folder.join("sweep.toml");
+    let sent = Sweep::parsed(grid, path, scenario.clone(), sweep.files().to_owned());
+    assert_eq!(sent.expect("a sweep"), sweep);
+    trace("b.csv", 101);
+    assert_ne!(parse(grid).expect("a sweep").fingerprint(), sweep.fingerprint());
+    trace("b.csv", 100);
+    let renamed = parse(&grid.replace("link.toml", "other.toml")).expect("a sweep");
+    assert_ne!(renamed.fingerprint(), sweep.fingerprint());
+    std::fs::remove_dir_all(&folder).expect("removed");
+}
+
 // Fails when a fault has no line, or is found only after hours of simulations.
 #[test]
 fn faults_have_places() {
@@ -127,6 +202,16 @@ fn faults_have_places() {
         ("\"link.rate\"", "\"link.speed\"", "link.speed: the scenario has no `speed`"),
         ("\"9 ms\"", "\"5 ms\"", "twice"),
         ("\"8 Mbit/s\"", "\"8 mbps\"", "did you mean"),
+        (
+            "\"10 Mbit/s\"]",
+            "\"10 mbps\"]",
+            "with link.rate = \"10 mbps\", realtime.voice.deadline = \"5 ms\": ",
+        ),
+        (
+            "\"20 ms\"]",
+            "\"20 mss\"]",
+            "with link.rate = \"8 Mbit/s\", realtime.voice.deadline = \"20 mss\": ",
+        ),
         ("exact", "exakt", "no policy is called `exakt`"),
         ("[1, 5]", "[1, 99999999]", "more than 100000000 simulations"),
         ("scenario", "# scenario", "no `scenario`"),

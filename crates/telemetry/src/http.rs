@@ -19,14 +19,16 @@ use serde::Serialize;
 mod actions;
 mod host;
 mod live;
+mod request;
 #[cfg(test)]
 mod tests;
 
 pub use actions::{Action, Actions, Refusal};
-use actions::{Done, Gate};
+use actions::{Done, Gate, Pending};
 use host::{Host, host, is_loopback};
 pub use live::Events;
 use live::Fields;
+use request::{BodyLength, head_of};
 
 /// The longest request that is read.
 pub const LONGEST: usize = 8 << 10;
@@ -118,13 +120,14 @@ impl Default for Limits {
     }
 }
 
-/// Pages that are served. Dropping it closes them at once.
+/// Pages that are served. Dropping it closes them at once, and waits for the action that runs.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
     /// The thread ends when this is closed.
     alive: Option<UnixStream>,
-    thread: Option<JoinHandle<()>>,
+    /// The one that serves, then the one that acts, which ends after it.
+    threads: Vec<JoinHandle<()>>,
 }
 
 impl Server {
@@ -177,18 +180,20 @@ impl Server {
         let (alive, ended) = UnixStream::pair()?;
         let builder = std::thread::Builder::new().name("metrics".to_owned());
         let (gate, worker) = actions.map(Actions::split).transpose()?.unzip();
+        let mut threads = Vec::new();
         if let Some(worker) = worker {
             let builder = std::thread::Builder::new().name("actions".to_owned());
-            builder.spawn(move || worker.run())?;
+            threads.push(builder.spawn(move || worker.run())?);
         }
         let offer = Offer { pages, events, gate, fresh: limits.fresh };
         let service =
             Service { listener, ended, offer, limits, due: None, connections: Vec::new() };
-        let thread = builder.spawn(move || {
+        let serving = builder.spawn(move || {
             prepare();
             service.run();
         })?;
-        Ok(Server { address, alive: Some(alive), thread: Some(thread) })
+        threads.insert(0, serving);
+        Ok(Server { address, alive: Some(alive), threads })
     }
 
     /// Where they are served.
@@ -200,7 +205,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         drop(self.alive.take());
-        if let Some(thread) = self.thread.take() {
+        for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
     }
@@ -210,12 +215,13 @@ impl Drop for Server {
 struct Service {
     listener: TcpListener,
     ended: UnixStream,
+    /// Connections, in order of arrival. They are dropped before the other end of the actions, so that none
+    /// that waits begins.
+    connections: Vec<Connection>,
     offer: Offer,
     limits: Limits,
     /// When the next event is due, while there is a client.
     due: Option<Instant>,
-    /// Connections, in order of arrival.
-    connections: Vec<Connection>,
 }
 
 /// Everything that can be asked for.
@@ -237,8 +243,8 @@ enum State {
     Asking(Vec<u8>),
     /// The head of the answer and its body, and how much of both together was sent.
     Answering { head: Vec<u8>, body: Arc<[u8]>, sent: usize },
-    /// The number of the action that makes the answer.
-    Acting(u64),
+    /// The action that makes the answer.
+    Acting(Pending),
     /// An event, as far as it was sent; none while the next is not due.
     Streaming { event: Arc<[u8]>, sent: usize },
 }
@@ -316,8 +322,8 @@ impl Service {
         let Some(gate) = &mut self.offer.gate else { return };
         let answers = gate.answers();
         for connection in &mut self.connections {
-            let State::Acting(id) = connection.state else { continue };
-            let done = answers.iter().find(|done| done.id == id);
+            let State::Acting(ref pending) = connection.state else { continue };
+            let done = answers.iter().find(|done| done.id == pending.id());
             let (status, kind, text) = match (done, gate.has_ended()) {
                 (Some(Done { status, body: Ok(text), .. }), _) => (*status, JSON, text.clone()),
                 (Some(Done { status, body: Err(why), .. }), _) => {
@@ -383,13 +389,17 @@ impl Connection {
     fn advance(&mut self, offer: &mut Offer) -> Next {
         loop {
             let done = match &mut self.state {
-                State::Asking(request) => match read_request(&mut self.stream, request, offer) {
+                State::Asking(request) => match request::read(
+                    &mut self.stream,
+                    request,
+                    offer.gate.as_ref().map_or(0, Gate::longest),
+                ) {
                     Ok(true) => {
                         self.state = match answer(request, offer) {
                             Answer::Whole { head, body } => {
                                 State::Answering { head, body, sent: 0 }
                             }
-                            Answer::Later(id) => State::Acting(id),
+                            Answer::Later(pending) => State::Acting(pending),
                             // The head, and the first event at once.
                             Answer::Events(head) => {
                                 let first = offer.events.as_mut().map(Events::next);
@@ -402,15 +412,19 @@ impl Connection {
                     other => other.map(|_| true),
                 },
                 State::Streaming { event, sent } => match &event[*sent..] {
-                    // A client of events says nothing; one that closes reads as an end.
-                    [] => self.stream.read(&mut [0; 256]).map(|bytes| bytes == 0),
+                    // A client of events says nothing; one that closes, or speaks all the same, is left.
+                    [] => self.stream.read(&mut [0; 256]).map(|_| true),
                     rest => self.stream.write(rest).map(|bytes| {
                         *sent += bytes;
                         bytes == 0
                     }),
                 },
-                // A client says nothing more; what it says is not kept.
-                State::Acting(_) => self.stream.read(&mut [0; 256]).map(|bytes| bytes == 0),
+                // What a client says now is not kept. It is read once, so that one that does not stop delays
+                // no other.
+                State::Acting(_) => match self.stream.read(&mut [0; 256]) {
+                    Ok(1..) => return Next::Waits,
+                    other => other.map(|_| true),
+                },
                 State::Answering { head, body, sent } => {
                     let rest = match sent.checked_sub(head.len()) {
                         None => &head[*sent..],
@@ -437,57 +451,19 @@ impl Connection {
     }
 }
 
-/// Reads a request with its body, which an action alone may have: true when it is whole, false when it never
-/// will be.
-fn read_request(stream: &mut TcpStream, request: &mut Vec<u8>, offer: &Offer) -> io::Result<bool> {
-    let mut buffer = [0; 1024];
-    let longest = LONGEST + offer.gate.as_ref().map_or(0, Gate::longest);
-    loop {
-        let bytes = stream.read(&mut buffer)?;
-        request.extend_from_slice(&buffer[..bytes]);
-        if let Some(head) = head_of(request) {
-            // What an action would refuse is not waited for.
-            let wanted = body_length(&request[..head]).filter(|n| *n <= longest - LONGEST);
-            if wanted.is_none_or(|wanted| request.len() >= head + wanted) {
-                return Ok(true);
-            }
-        } else if request.len() > LONGEST {
-            return Ok(false);
-        }
-        if bytes == 0 || request.len() > longest {
-            return Ok(false);
-        }
-    }
-}
-
-/// The length of the head of a request with the empty line that ends it, when that has come.
-fn head_of(request: &[u8]) -> Option<usize> {
-    let end = |end: &[u8]| {
-        request.windows(end.len()).position(|window| window == end).map(|at| at + end.len())
-    };
-    let ends = [end(b"\r\n\r\n"), end(b"\n\n")];
-    ends.into_iter().flatten().min()
-}
-
-/// The length of the body that a head announces; none without a number.
-fn body_length(head: &[u8]) -> Option<usize> {
-    let head = String::from_utf8_lossy(head);
-    Fields::of(head.lines().skip(1)).get("content-length")?.parse().ok()
-}
-
 /// The answer to a request.
 enum Answer {
     /// A head and a body.
     Whole { head: Vec<u8>, body: Arc<[u8]> },
-    /// The number of the action that makes it.
-    Later(u64),
+    /// The action that makes it.
+    Later(Pending),
     /// The head of a stream of events.
     Events(Vec<u8>),
 }
 
 fn answer(request: &[u8], offer: &mut Offer) -> Answer {
     let (head, body) = request.split_at(head_of(request).unwrap_or(request.len()));
-    let (head, body) = (String::from_utf8_lossy(head), String::from_utf8_lossy(body));
+    let head = String::from_utf8_lossy(head);
     let mut lines = head.lines();
     let mut words = lines.next().unwrap_or_default().split(' ');
     let mut word = || words.next().unwrap_or_default();
@@ -520,13 +496,25 @@ fn answer(request: &[u8], offer: &mut Offer) -> Answer {
             None => plain("404 Not Found", known),
         },
         ("POST", Ok(())) => match action {
-            Some(((_, longest), _)) if body_length(head.as_bytes()).is_none_or(|n| n > longest) => {
-                let text = format!("a body of at most {longest} bytes, with its length\n");
-                plain("413 Content Too Large", text)
-            }
-            Some(((place, _), gate)) => match gate.submit(place, &fields, &body) {
-                Ok(id) => return Answer::Later(id),
-                Err((status, why)) => plain(status, format!("{why}\n")),
+            Some(((place, longest), gate)) => match BodyLength::of_fields(&fields) {
+                BodyLength::Missing => {
+                    plain("411 Length Required", "give the length of the body\n".into())
+                }
+                BodyLength::Invalid => {
+                    plain("400 Bad Request", "give one length of the body, in digits\n".into())
+                }
+                BodyLength::Known(bytes) if bytes > longest => {
+                    let text = format!("a body of at most {longest} bytes\n");
+                    plain("413 Content Too Large", text)
+                }
+                BodyLength::Known(bytes) => {
+                    // What follows the body is not part of it.
+                    let body = String::from_utf8_lossy(&body[..bytes.min(body.len())]);
+                    match gate.submit(place, &fields, &body) {
+                        Ok(pending) => return Answer::Later(pending),
+                        Err((status, why)) => plain(status, format!("{why}\n")),
+                    }
+                }
             },
             None => plain("405 Method Not Allowed", known),
         },

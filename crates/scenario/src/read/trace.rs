@@ -17,8 +17,13 @@ const HEADER: &str = "time_ns,bytes,flow";
 /// The longest line that is read.
 const MAX_LINE: u64 = 4096;
 
-/// Reads the packets of one flow, in order of time.
-pub(crate) fn load(path: &Path, flow: &str) -> Result<Vec<(Time, Bytes)>, String> {
+/// Reads the packets of one flow from a CSV trace, in order of time: the loader of [`Document::parse`].
+///
+/// # Errors
+/// The file cannot be read, is no trace, or lacks the flow.
+///
+/// [`Document::parse`]: crate::Document::parse
+pub fn load(path: &Path, flow: &str) -> Result<Vec<(Time, Bytes)>, String> {
     let file = File::open(path).map_err(|e| format!("it cannot be opened: {e}"))?;
     packets(BufReader::new(file), flow)
 }

@@ -2,11 +2,14 @@
 //! on meanwhile.
 //!
 //! An action is a POST that says the secret of this server; a page of another site knows none, and its browser
-//! names the site in `Origin`. One action runs at a time; a few wait, further ones are refused.
+//! names the site in `Origin`. One action runs at a time; a few wait, further ones are refused. One that waits is
+//! given up with its connection; one that runs is finished.
 
 use std::fmt;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::time::Duration;
 
@@ -117,6 +120,27 @@ struct Job {
     id: u64,
     action: usize,
     body: String,
+    /// Whether nobody waits for the answer.
+    abandoned: Arc<AtomicBool>,
+}
+
+/// An action that was handed over. Dropped before it runs, it does not run.
+pub(super) struct Pending {
+    id: u64,
+    abandoned: Arc<AtomicBool>,
+}
+
+impl Pending {
+    /// The number of its answer.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        self.abandoned.store(true, Ordering::Relaxed);
+    }
 }
 
 /// The answer to a request.
@@ -157,13 +181,13 @@ impl Gate {
         Some((place, self.offered[place].1))
     }
 
-    /// Hands a request over; the number under which its answer comes.
+    /// Hands a request over.
     pub fn submit(
         &mut self,
         action: usize,
         fields: &Fields<'_>,
         body: &str,
-    ) -> Result<u64, Refused> {
+    ) -> Result<Pending, Refused> {
         let refused = |status, why: &str| Err((status, why.to_owned()));
         if !fields.get("origin").is_none_or(is_own) {
             return refused("403 Forbidden", "this request comes from the page of another site");
@@ -180,8 +204,10 @@ impl Gate {
             Some(_) => {}
         }
         self.last += 1;
-        match self.jobs.try_send(Job { id: self.last, action, body: body.to_owned() }) {
-            Ok(()) => Ok(self.last),
+        let pending = Pending { id: self.last, abandoned: Arc::default() };
+        let abandoned = Arc::clone(&pending.abandoned);
+        match self.jobs.try_send(Job { id: pending.id, action, body: body.to_owned(), abandoned }) {
+            Ok(()) => Ok(pending),
             Err(TrySendError::Full(_)) => {
                 refused("503 Service Unavailable", "others are being answered; ask again")
             }
@@ -220,7 +246,10 @@ impl Worker {
     /// Acts until the other end is dropped.
     pub fn run(mut self) {
         (self.prepare)();
-        for Job { id, action, body } in self.waiting {
+        for Job { id, action, body, abandoned } in self.waiting {
+            if abandoned.load(Ordering::Relaxed) {
+                continue;
+            }
             let done = match (self.actions[action].act)(&body) {
                 Ok(text) => Done { id, status: "200 OK", body: Ok(text) },
                 Err(why) => Done { id, status: why.status(), body: Err(why.to_string()) },

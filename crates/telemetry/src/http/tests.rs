@@ -1,7 +1,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::*;
@@ -234,6 +234,69 @@ fn pages_do_not_wait_for_actions() {
     assert_eq!(answers.iter().filter(|a| a.ends_with("slept")).count(), 7 - refused);
 }
 
+/// Fails when an action that nobody waits for any more takes place, or a server that is dropped leaves one
+/// half done.
+#[test]
+fn abandoned_actions_do_not_run() {
+    let done = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&done);
+    let action = Action::new("/act", 100, move |body| {
+        if body == "slow" {
+            std::thread::sleep(Duration::from_millis(400));
+        }
+        log.lock().expect("no panic").push(body.to_owned());
+        Ok(body.to_owned())
+    });
+    let actions = Some(Actions::new("secret".to_owned(), vec![action], || {}));
+    let limits = Limits::default();
+    let server = Server::live(any(), vec![], None, actions, limits, || {}).expect("loopback");
+    let slow = act(&server, "slow");
+    std::thread::sleep(Duration::from_millis(50));
+    let left: Vec<TcpStream> = ["left"; 3].map(|body| act(&server, body)).into();
+    std::thread::sleep(Duration::from_millis(50));
+    drop(left);
+    assert!(rest(slow).ends_with("slow"));
+    assert!(rest(act(&server, "stays")).ends_with("stays"));
+    assert_eq!(*done.lock().expect("no panic"), ["slow", "stays"]);
+    let clients = ["slow", "waits"].map(|body| act(&server, body));
+    std::thread::sleep(Duration::from_millis(100));
+    drop(server);
+    assert_eq!(*done.lock().expect("no panic"), ["slow", "stays", "slow"]);
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(done.lock().expect("no panic").len(), 3);
+    drop(clients);
+}
+
+/// Fails when a client that sends without end, where it has nothing to say, is read until it stops: others wait
+/// meanwhile. One of events is left at its first byte.
+#[test]
+fn talkative_clients_delay_nobody() {
+    let action = Action::new("/act", 100, |_| Ok(String::new()));
+    let actions = Actions::new("secret".to_owned(), vec![action], || {});
+    let (gate, _worker) = actions.split().expect("sockets");
+    let fresh = Duration::ZERO;
+    let mut offer = Offer { pages: vec![], events: None, gate: Some(gate), fresh };
+    let request = b"POST /act HTTP/1.1\r\nHost: localhost\r\nLaxity-Token: secret\r\n\
+                    Content-Length: 0\r\n\r\n";
+    let Answer::Later(pending) = answer(request, &mut offer) else { panic!("no action") };
+    let listener = TcpListener::bind(any()).expect("loopback");
+    let mut advance = |state: State| {
+        let mut client =
+            TcpStream::connect(listener.local_addr().expect("it is bound")).expect("one");
+        let (stream, _) = listener.accept().expect("a connection");
+        client.write_all(&[0; 20_000]).expect("less than the buffers hold");
+        drop(client);
+        let mut left = stream.try_clone().expect("a descriptor");
+        stream.set_nonblocking(true).expect("a socket");
+        let next = Connection { stream, began: Instant::now(), state }.advance(&mut offer);
+        (next == Next::Waits, left.read_to_end(&mut Vec::new()).expect("the rest"))
+    };
+    let (waits, left) = advance(State::Acting(pending));
+    assert!(waits && left > 19_000, "{left} bytes left");
+    let (waits, left) = advance(State::Streaming { event: Arc::from([]), sent: 0 });
+    assert!(!waits && left > 19_000, "{left} bytes left");
+}
+
 /// Fails when the end of the actions' thread ends pages, or keeps the other thread busy.
 #[test]
 fn pages_survive_a_broken_action() {
@@ -284,7 +347,7 @@ fn streams_without_a_reader_end() {
 }
 
 /// Fails when an action takes place without the secret, for another site, for a name of another site, or on
-/// a body that is too long or not whole.
+/// a body that is too long, not whole, longer than its head says, or of no certain length.
 #[test]
 fn actions_need_the_secret_and_their_own_site() {
     let server = live(Limits::default());
@@ -312,8 +375,24 @@ fn actions_need_the_secret_and_their_own_site() {
     let rebound = b"POST /act HTTP/1.1\r\nHost: example.org\r\nLaxity-Token: secret\r\n\
                     Content-Length: 4\r\n\r\nthis";
     assert!(ask(&server, rebound).starts_with("HTTP/1.1 421 "));
-    let no_length = b"POST /act HTTP/1.1\r\nHost: localhost\r\nLaxity-Token: secret\r\n\r\n";
-    assert!(ask(&server, no_length).starts_with("HTTP/1.1 413 "));
+    let with_length = |length: &str| {
+        let head = "POST /act HTTP/1.1\r\nHost: localhost\r\nLaxity-Token: secret\r\n";
+        ask(&server, format!("{head}{length}\r\nthis and more").as_bytes())
+    };
+    let cut = with_length("Content-Length: 4\r\n");
+    assert!(cut.starts_with("HTTP/1.1 200 ") && cut.ends_with("\r\n\r\ndid this"), "{cut}");
+    for (length, status) in [
+        ("", "411"),
+        ("Transfer-Encoding: chunked\r\n", "411"),
+        ("Content-Length: +4\r\n", "400"),
+        ("Content-Length: \r\n", "400"),
+        ("Content-Length: 4\r\nContent-Length: 5\r\n", "400"),
+        ("Content-Length: 101\r\n", "413"),
+        ("Content-Length: 99999999999999999999\r\n", "413"),
+    ] {
+        let answer = with_length(length);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{length}: {answer}");
+    }
     let get = b"GET /act HTTP/1.1\r\nHost: localhost\r\n\r\n";
     assert!(ask(&server, get).starts_with("HTTP/1.1 404 "));
 }

@@ -68,7 +68,7 @@ struct Applied<'a> {
 /// Changes that were checked and admitted, of one run of the server.
 pub struct Changes<T> {
     target: T,
-    /// Digests of changes, each with that of the state of its link; the newest last.
+    /// Digests of changes, no two equal, each with that of the state of its link; the newest last.
     checked: VecDeque<(String, String)>,
 }
 
@@ -94,6 +94,8 @@ impl<T: Target> Changes<T> {
         let Verdict { admitted, text } = self.target.check(&change)?;
         let digest = state.filter(|_| admitted).map(|state| {
             let digest = digest_of(&change);
+            // Checked twice, it is confirmed once.
+            self.checked.retain(|(checked, _)| *checked != digest);
             if self.checked.len() == KEPT {
                 self.checked.pop_front();
             }
@@ -116,7 +118,7 @@ impl<T: Target> Changes<T> {
         if digest != digest_of(&change) {
             return conflict("this is another change than the one that was checked");
         }
-        let Some(place) = self.checked.iter().rposition(|(checked, _)| *checked == digest) else {
+        let Some(place) = self.checked.iter().position(|(checked, _)| *checked == digest) else {
             return conflict("this change was not checked and admitted by this server");
         };
         // Confirmed once, whatever comes of it.
@@ -222,6 +224,22 @@ mod tests {
         conflict(confirm(&mut changes, &digest, &good), "not checked");
         conflict(confirm(&mut changes, &of_rate, &rate), "has changed since");
         assert_eq!(link.applied, [good]);
+    }
+
+    /// Fails when a change that was checked twice is applied twice after one confirmation.
+    #[test]
+    fn a_change_is_confirmed_once() {
+        let mut link = Link::default();
+        let mut changes = Changes::new(&mut link);
+        let change = change("text");
+        checked(&mut changes, &change).expect("admitted");
+        let digest = checked(&mut changes, &change).expect("admitted");
+        assert!(confirm(&mut changes, &digest, &change).is_ok());
+        // Back at what it was when the change was checked.
+        changes.target.state -= 1;
+        let again = confirm(&mut changes, &digest, &change);
+        assert!(matches!(again, Err(Refusal::Conflict(why)) if why.contains("not checked")));
+        assert_eq!(link.applied.len(), 1);
     }
 
     /// Fails when a request without a meaning is taken for one with, or the changes that are kept grow.

@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use crate::live::top::parts::{Part, PartKind, Parts};
 
-/// The most packets that are simulated of an interval; of more, its first part.
+/// The most packets of all links that are simulated of an interval; of more, its first part.
 const MOST: u64 = 50_000;
 /// Strict priority of real time.
 const STRICT: &str = "background";
@@ -71,6 +71,8 @@ impl GainMeter {
     /// Takes a sample, made so many seconds after the last, and gives each link its gain.
     pub fn update(&mut self, parts: &mut Parts, seconds: f64) {
         let mut links = HashMap::new();
+        let known = self.links.values().filter(|watched| watched.scenario.is_some()).count();
+        let most = MOST / known.max(1) as u64;
         for place in 0..parts.parts.len() {
             if parts.parts[place].kind != PartKind::Link {
                 continue;
@@ -94,7 +96,7 @@ impl GainMeter {
                     });
                     let since: Vec<(u64, u64)> = since.collect();
                     if let Some(scenario) = &watched.scenario {
-                        watched.sums.add(scenario, &watched.policy, &since, seconds);
+                        watched.sums.add(scenario, &watched.policy, &since, seconds, most);
                     }
                     watched
                 }
@@ -116,8 +118,15 @@ impl GainMeter {
 }
 
 impl Sums {
-    fn add(&mut self, scenario: &Scenario, policy: &str, counts: &[(u64, u64)], seconds: f64) {
-        let arrivals = spread(scenario, counts, seconds);
+    fn add(
+        &mut self,
+        scenario: &Scenario,
+        policy: &str,
+        counts: &[(u64, u64)],
+        seconds: f64,
+        most: u64,
+    ) {
+        let arrivals = spread(scenario, counts, seconds, most);
         let own = best_effort(scenario, policy, &arrivals);
         let strict = best_effort(scenario, STRICT, &arrivals);
         // Buffers may drop others; then the two are not of the same packets.
@@ -140,12 +149,12 @@ impl Sums {
     }
 }
 
-/// Packets of flows, at random instants of an interval: the same for the same counts.
-fn spread(scenario: &Scenario, counts: &[(u64, u64)], seconds: f64) -> Vec<Arrival> {
-    let total: u64 = counts.iter().map(|(packets, _)| packets).sum();
+/// Packets of flows, at most this many, at random instants of an interval: the same for the same counts.
+fn spread(scenario: &Scenario, counts: &[(u64, u64)], seconds: f64, most: u64) -> Vec<Arrival> {
+    let total: u128 = counts.iter().map(|(packets, _)| u128::from(*packets)).sum();
     let interval = (seconds.clamp(0.0, 3600.0) * 1e9) as u128;
-    let part = (u128::from(MOST.min(total)), u128::from(total.max(1)));
-    let (mut arrivals, mut random) = (Vec::new(), Random::new(total, 0));
+    let part = (u128::from(most).min(total), total.max(1));
+    let (mut arrivals, mut random) = (Vec::new(), Random::new(total as u64, 0));
     for (flow, (packets, bytes)) in (0u32..).zip(counts) {
         let Some(mean) = bytes.checked_div(*packets) else { continue };
         let largest = scenario.link.max_packet.0.max(1);
@@ -240,15 +249,46 @@ mod tests {
         assert_eq!(gain(3, 2), None);
     }
 
-    /// Fails when an interval with more packets than are simulated takes packets beyond its first part, or one
-    /// without a length divides by zero.
+    /// Fails when the packets that an interval simulates grow with the number of links.
+    #[test]
+    fn many_links_share_the_packets_of_an_interval() {
+        let text = include_str!("../../../../../scenarios/access-link.toml");
+        let scenario = Scenario::parse(text, "access-link").expect("a scenario");
+        let names: Vec<String> = scenario.flow_names().map(str::to_owned).collect();
+        let mut meter = GainMeter::new(move |_| Some(scenario.clone()));
+        let mut sample = |round: u64| {
+            let parts = (0..20).flat_map(|n| {
+                let of = format!("eth{n}");
+                let flow = |name: &String| {
+                    let mut flow = Part::new(PartKind::Flow, &of, name);
+                    (flow.count, flow.bytes) = (Some(1_000_000 * round), Some(100_000_000 * round));
+                    flow
+                };
+                let flows: Vec<Part> = names.iter().map(flow).collect();
+                [vec![Part::new(PartKind::Link, &of, "exact")], flows].concat()
+            });
+            let mut parts =
+                Parts { version: PARTS_VERSION, parts: parts.collect(), notes: Vec::new() };
+            meter.update(&mut parts, 1.0);
+            parts.parts.iter().filter_map(|part| part.gain).map(|gain| gain.packets).sum::<u64>()
+        };
+        assert_eq!(sample(1), 0);
+        let packets = sample(2);
+        assert!((1..=MOST).contains(&packets), "{packets} packets");
+    }
+
+    /// Fails when an interval with more packets than are simulated takes packets beyond its first part, one
+    /// without a length divides by zero, or counts that a counter cannot hold overflow.
     #[test]
     fn intervals_of_any_size_are_spread() {
         let text = include_str!("../../../../../scenarios/access-link.toml");
         let scenario = Scenario::parse(text, "access-link").expect("a scenario");
-        let many = spread(&scenario, &[(1_000_000, 100_000_000), (0, 0), (1_000_000, 0)], 1.0);
+        let many =
+            spread(&scenario, &[(1_000_000, 100_000_000), (0, 0), (1_000_000, 0)], 1.0, MOST);
         assert_eq!(many.len() as u64, MOST);
         assert!(many.iter().all(|a| a.time < Time(30_000_000) && a.bytes >= 1));
-        assert!(spread(&scenario, &[(3, 300)], 0.0).iter().all(|a| a.time == Time::ZERO));
+        let all = [(u64::MAX, u64::MAX); 2];
+        assert!(spread(&scenario, &all, 1.0, MOST).len() as u64 <= MOST);
+        assert!(spread(&scenario, &[(3, 300)], 0.0, MOST).iter().all(|a| a.time == Time::ZERO));
     }
 }

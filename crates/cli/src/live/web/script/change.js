@@ -3,6 +3,8 @@ class ChangeForm {
   constructor(token) {
     this.token = token;
     this.checked = null;
+    // Counts what makes the answer to an earlier check stale.
+    this.state = 0;
     const on = (id, event, act) => document.getElementById(id).addEventListener(event, act);
     on("check", "submit", (event) => {
       event.preventDefault();
@@ -38,8 +40,11 @@ class ChangeForm {
     document.getElementById("set-rate").hidden = !this.device();
   }
   forget() {
+    this.state += 1;
     this.checked = null;
     document.getElementById("apply").hidden = true;
+    document.getElementById("confirm").close();
+    if (document.getElementById("verdict").textContent === "Checking.") this.say("Edited; check it again.", "");
   }
   say(text, kind, answer = "") {
     const verdict = document.getElementById("verdict");
@@ -54,10 +59,12 @@ class ChangeForm {
   }
   async check(change) {
     this.forget();
+    const state = this.state;
     if (this.device()) change = { device: this.device(), ...change };
     this.say("Checking.", "");
     try {
       const answer = await this.post("/check", change);
+      if (state !== this.state) return;
       if (!answer.ok) {
         this.say(answer.status === 422 ? "Not a change that can be tried." : "Refused.", "no", answer.text);
         return;
@@ -69,7 +76,7 @@ class ChangeForm {
       document.getElementById("apply").textContent = `Apply to ${change.device}`;
       document.getElementById("apply").hidden = false;
     } catch {
-      this.say("The server does not answer.", "no");
+      if (state === this.state) this.say("The server does not answer.", "no");
     }
   }
   ask() {
@@ -80,7 +87,6 @@ class ChangeForm {
     document.getElementById("confirm").showModal();
   }
   async apply() {
-    document.getElementById("confirm").close();
     const confirmation = this.checked;
     this.forget();
     this.say("Applying.", "");
