@@ -3,10 +3,11 @@
 //! A run is legal if one packet is sent at a time, the link does not idle while something waits, and what starts
 //! has the least deadline of what waits (`proofs/link/Edf.v`). The premises are that each flow kept its
 //! envelope and its deadlines, no packet was larger than admission was told or was lost, and the flows are
-//! admitted. That the deadlines of best effort are safe is a premise too, which is not judged. All of it is decided from the record and the scenario, without the scheduler, in `n log n`.
+//! admitted. That the deadlines of best effort are safe is a premise too, which is not judged. All of it is
+//! decided from the record and the scenario, without the scheduler, in `n log n`.
 //!
-//! Deadlines that a policy assigns to best effort are taken as they are; where it may lower them, or assigns
-//! none, only real-time packets are compared with each other and with best effort that starts.
+//! Deadlines that a policy assigns to best effort are taken as they are; where it may lower them, where it
+//! assigns none, and where an upper limit holds classes back, only real-time packets are compared with each other and with best effort that starts.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -207,7 +208,8 @@ impl Rules {
         let limited = scenario.best_effort.iter().any(|class| class.sharing.limit.is_some())
             || scenario.groups.iter().any(|group| group.sharing.limit.is_some());
         Rules {
-            best_effort_by_deadline: !restarts && !managed,
+            // What an upper limit holds back waits behind later deadlines.
+            best_effort_by_deadline: !restarts && !managed && !limited,
             best_effort_passes: policy == "slack",
             work_conserving: option("always-check") != Some(OptionValue::Bool(true)) && !limited,
         }
