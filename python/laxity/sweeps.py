@@ -3,7 +3,7 @@
     laxity.sweep("sweep.toml", "results")                                # processes
     laxity.sweep("sweep.toml", "results", executor=client.get_executor())  # Dask: a client of `distributed`
 
-A part of the dataset is computed by whoever is free, from the sweep and its number alone, so the files are the same
+A part of the dataset is computed by any free worker, from the sweep and its number alone, so the files are the same
 whatever the executor, and a second call goes on with what is missing.
 """
 

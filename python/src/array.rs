@@ -1,4 +1,4 @@
-//! Arrays of numpy, read and made through their bytes: numpy itself is needed only by who has arrays.
+//! Arrays of numpy, read and made through their bytes: numpy itself is needed only for arrays.
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

@@ -146,7 +146,7 @@ fn changes_are_refused_with_their_reason() {
     assert!(longest < Duration::from_secs(2), "a page took {longest:?}");
 }
 
-/// The way from a check to a change, on a link that the page is told about, with answers as the server gives
+/// The way from a check to a change, on a link in the events of the page, with answers as the server gives
 /// them: `changes_are_refused_with_their_reason` has those of the server, the tests of links in the kernel
 /// those of a change that takes effect.
 fn applies_what_was_confirmed(browser: &mut Browser) {

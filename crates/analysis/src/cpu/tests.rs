@@ -150,7 +150,7 @@ fn a_reservation_counts_from_when_it_is_in_force() {
             (1000, vec![("c".to_owned(), 10)]),
         ]
     );
-    // Whoever leaves before is never in force.
+    // A reservation that ends before it is in force is in no set.
     let gone = text.replace("join = \"0.5 s\"\n", "join = \"0.5 s\"\nleave = \"0.51 s\"\n");
     assert_eq!(in_force(&gone), [(0, vec![("a".to_owned(), 40)])]);
 }

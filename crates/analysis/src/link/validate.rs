@@ -2,7 +2,7 @@
 //!
 //! A run is legal if one packet is sent at a time, the link does not idle while something waits, and what starts
 //! has the least deadline of what waits (`proofs/link/Edf.v`). The premises are that each flow kept its
-//! envelope and its deadlines, no packet was larger than admission was told or was lost, and the flows are
+//! envelope and its deadlines, no packet was lost or larger than admission assumed, and the flows are
 //! admitted. That the deadlines of best effort are safe is a premise too, which is not judged. All of it is
 //! decided from the record and the scenario, without the scheduler, in `n log n`.
 //!
@@ -92,7 +92,7 @@ pub enum Premise {
         /// When it was released.
         at: Time,
     },
-    /// A packet was larger than admission was told.
+    /// A packet was larger than admission assumed.
     Size {
         /// Its flow.
         flow: String,
