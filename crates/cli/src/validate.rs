@@ -90,7 +90,7 @@ fn premise(premise: &Premise) -> String {
             format!("the envelope of {flow} was broken by packet {packet}, at {}", at(*when))
         }
         Premise::Size { flow, packet } => {
-            format!("packet {packet} of {flow} is larger than admission was told")
+            format!("packet {packet} of {flow} is larger than admission assumed")
         }
         Premise::Deadline { flow, packet } => {
             format!("packet {packet} of {flow} has another deadline than its flow")

@@ -171,7 +171,7 @@ fn breaks_are_named_with_their_instant() {
     let other = changed(&rows, voice, |fields| later(&mut fields[6], -2_000_000));
     names(&other, &scenario, &["of voice has another deadline than its flow"]);
     let large = changed(&rows, voice, |fields| fields[3] = "1400".to_owned());
-    names(&large, &scenario, &["of voice is larger than admission was told"]);
+    names(&large, &scenario, &["of voice is larger than admission assumed"]);
 }
 
 /// The rows, of which those chosen have lost their departure as waiting ones have.
