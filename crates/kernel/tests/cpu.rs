@@ -81,8 +81,7 @@ fn reservations_hold_and_best_effort_responds_quickly() {
             let mut worst: Vec<u64> =
                 intervals.iter().map(|line| number(line, &start, what)).collect();
             worst.sort_unstable();
-            // The process that watches is best effort, and may see the ends of several intervals at once.
-            assert!(worst[4] < 40_000 && worst[8] > 1000, "{policy}, {what}: {steady}");
+            assert!((1000..40_000).contains(&worst[4]), "{policy}, {what}: {steady}");
             assert!(worst[8] < 500_000, "{policy}, {what}: {steady}");
         }
     }
