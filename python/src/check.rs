@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use laxity_analysis::{cpu, link, stream};
+use laxity_analysis::{cpu, link, page, stream};
 use laxity_report::{self as report, Kind, Meta, Page, text};
 use laxity_results::{CheckResult, CpuCheckResult, StreamCheckResult, Verdict};
 use laxity_scenario::cpu::CpuScenario;
@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 
 use crate::scenario::Shared;
 use crate::simulate::{meta, preformatted, write_page};
-use crate::{error, json, page};
+use crate::{error, json};
 
 /// A verdict with the scenario that it is about.
 #[derive(Clone, Debug)]

@@ -114,13 +114,7 @@ impl PyCpuPolicy {
     fn at<T>(&self, now: u64, step: impl FnOnce(&mut dyn Policy) -> PyResult<T>) -> PyResult<T> {
         error::guarded(|| {
             let mut state = self.state();
-            if now < state.now {
-                let last = state.now;
-                return Err(error::policy(format_args!(
-                    "{now} ns is before {last} ns, the last instant"
-                )));
-            }
-            state.now = now;
+            error::advance(&mut state.now, now)?;
             step(&mut *state.policy)
         })
     }

@@ -41,6 +41,18 @@ pub fn policy(text: impl Display) -> PyErr {
     exception("PolicyError", text)
 }
 
+/// Moves the instant of a policy driven step by step on to `now`.
+///
+/// # Errors
+/// It lies before the last one.
+pub fn advance(last: &mut u64, now: u64) -> PyResult<()> {
+    if now < *last {
+        return Err(policy(format_args!("{now} ns is before {last} ns, the last instant")));
+    }
+    *last = now;
+    Ok(())
+}
+
 /// A scenario with problems, each with its place.
 pub fn scenario(error: &ScenarioError) -> PyErr {
     Python::attach(|py| {

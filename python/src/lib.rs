@@ -17,7 +17,6 @@ mod link_callback;
 mod link_policy;
 mod number;
 mod packet;
-mod page;
 mod policies;
 mod scenario;
 mod shown;

@@ -33,13 +33,7 @@ impl PyLinkPolicy {
 
     fn at(&self, now: u64) -> PyResult<MutexGuard<'_, State>> {
         let mut state = self.state();
-        if now < state.now {
-            let last = state.now;
-            return Err(error::policy(format_args!(
-                "{now} ns is before {last} ns, the last instant"
-            )));
-        }
-        state.now = now;
+        error::advance(&mut state.now, now)?;
         Ok(state)
     }
 }

@@ -25,6 +25,7 @@
 pub mod cpu;
 mod error;
 pub mod link;
+pub mod page;
 pub mod points;
 pub mod stream;
 pub mod tc;

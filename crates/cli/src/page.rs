@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use laxity_analysis::link;
-use laxity_report::{Kind, Meta, Page, ResidualPlot};
-use laxity_scenario::link::model::{RealtimeFlow, Scenario};
+use laxity_analysis::page;
+use laxity_report::{Kind, Meta, Page};
+use laxity_scenario::link::model::Scenario;
 
 use crate::args::SimulateArgs;
 use crate::failure::Failure;
@@ -12,14 +12,7 @@ use crate::{output, warning};
 
 /// The footer of a page about a link.
 pub fn link_meta(scenario: &Scenario) -> Meta {
-    let bound = |f: &RealtimeFlow| Some((f.name.clone(), f.delay_bound()?.0));
-    let deadlines = scenario.realtime.iter().filter_map(bound);
-    Meta {
-        link_rate: Some(scenario.link.rate.0),
-        max_packet: Some(scenario.link.max_packet.0),
-        deadlines: deadlines.collect(),
-        ..policy_meta(&scenario.policy.use_)
-    }
+    page::link_meta(scenario, policy_meta(&scenario.policy.use_))
 }
 
 /// The same, where nothing but the policy is shown.
@@ -31,18 +24,6 @@ pub fn policy_meta(policy: &str) -> Meta {
         policy: Some(policy.to_owned()),
         ..Meta::default()
     }
-}
-
-/// The capacity that real-time flows leave, as far as there is any.
-pub fn residual_plot(scenario: &Scenario) -> Option<ResidualPlot> {
-    let curves = link::residual(scenario)?;
-    Some(ResidualPlot {
-        residual: curves.residual,
-        effective: curves.effective,
-        approximations: curves.approximations,
-        near_ns: None,
-        whole_ns: Some(curves.end_ns),
-    })
 }
 
 /// Writes a page, and its plots where they are wanted.

@@ -8,8 +8,7 @@ mod support;
 use std::process::{Command, Stdio};
 
 use laxity_core::Span;
-use laxity_userlink::device::Device;
-use laxity_userlink::offload;
+use network::offloads::features;
 use network::scenarios::{FLOWS, VOICE, family_with, parsed};
 use network::traffic::{self, Receivers};
 use network::{LINK, Network, RECEIVER, SENDER, until};
@@ -66,17 +65,6 @@ fn shown(network: &Network) -> Vec<u64> {
     let links: Value = serde_json::from_str(&ran.out).unwrap_or_default();
     let links = links["links"].as_array().into_iter().flatten();
     links.filter_map(|link| link["process"]["id"].as_u64()).collect()
-}
-
-/// Features that are on, of both interfaces.
-fn features(network: &Network) -> Vec<(String, bool)> {
-    let name = network.name(LINK).to_owned();
-    let look = move || {
-        network::enter(&name);
-        let of = |device| offload::state(&Device::find(device).expect("it is there"));
-        ["in", "out"].into_iter().flat_map(|d| of(d).expect("features")).collect()
-    };
-    std::thread::spawn(look).join().expect("it looks")
 }
 
 /// Fails when a killed link leaves a program or a socket on the interfaces, is still shown, or was not

@@ -10,8 +10,7 @@ use std::net::UdpSocket;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use laxity_userlink::device::Device;
-use laxity_userlink::offload;
+use network::offloads::features;
 use network::scenarios::family_with;
 use network::{LINK, Network, until};
 use rustix::process::Signal;
@@ -43,17 +42,6 @@ fn kill(process: Process) {
     process.signal(Signal::KILL);
     let killed = process.ended();
     assert_eq!(killed.code, None, "it ended by itself: {killed:?}");
-}
-
-/// Features that are on, of both interfaces.
-fn features(network: &Network) -> Vec<(String, bool)> {
-    let name = network.name(LINK).to_owned();
-    let look = move || {
-        network::enter(&name);
-        let of = |device| offload::state(&Device::find(device).expect("it is there"));
-        ["in", "out"].into_iter().flat_map(|d| of(d).expect("features")).collect()
-    };
-    std::thread::spawn(look).join().expect("it looks")
 }
 
 /// Fails when a bridge or tunnel killed at some moment of its start or run leaves a program, a socket or a

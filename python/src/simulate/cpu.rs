@@ -3,25 +3,23 @@
 use std::sync::Arc;
 
 use laxity_analysis::cpu;
+use laxity_analysis::page::cpu_detail;
 use laxity_core::{Span, Time};
 use laxity_cpu::registry::POLICIES;
 use laxity_cpu::{CpuId, TaskId};
-use laxity_report::{
-    self as report, CpuJob, CpuOutcome as Shown, CpuPolicyDetail, CpuSlice, CpuTaskDetail, Page,
-    text,
-};
+use laxity_report::{self as report, CpuOutcome as Shown, CpuPolicyDetail, Page, text};
 use laxity_results::csv::JobOutcome;
 use laxity_results::table::{Table, Tabular};
 use laxity_results::{CpuSimulationResult, CpuSimulationRuns, TaskKind};
 use laxity_scenario::cpu::CpuScenario;
 use laxity_sim::Control;
 use laxity_sim::cpu::{
-    CpuRun, Job, Observer, Recording, Task, Workload, result, simulate, simulate_all,
-    simulate_policy, summary, tasks,
+    CpuRun, Job, Observer, Recording, Task, result, simulate, simulate_all, simulate_policy,
+    summary, tasks,
 };
 use pyo3::prelude::*;
 
-use super::{Outcome, interruptible, meta, seeds_fact};
+use super::{Outcome, interruptible, meta, results, seeds_fact};
 use crate::choice::{Choice, Request};
 use crate::cpu_callback::Callback;
 use crate::error;
@@ -60,9 +58,8 @@ pub fn run(
         let (runs, schedules) = runs(scenario, &tasks, &choices, &request, duration, &control)?;
         Ok((tasks, runs, schedules))
     })?;
-    let of = |seed: &u64| runs.iter().filter(|r| r.seed == *seed).cloned().collect::<Vec<_>>();
-    let results =
-        request.seeds.iter().map(|s| result(scenario, &tasks, &of(s), Some(*s))).collect();
+    let one = |own: &[CpuRun], seed| result(scenario, &tasks, own, Some(seed));
+    let results = results(&runs, &request.seeds, |run| run.seed, one);
     let first = request.seeds.first();
     let pairs = || runs.iter().zip(&schedules);
     let details = pairs().filter(|(r, _)| Some(&r.seed) == first);
@@ -152,28 +149,9 @@ impl Observer for Observed<'_> {
 }
 
 fn detail(tasks: &[Task], run: &CpuRun, schedule: &Schedule) -> CpuPolicyDetail {
-    let of = |(task, measure): (&Task, &laxity_sim::cpu::TaskMeasure)| CpuTaskDetail {
-        task: task.name.clone(),
-        deadline_ns: match task.workload {
-            Workload::Frames { deadline, .. } => Some(deadline.0),
-            _ => None,
-        },
-        response: measure.response.iter().collect(),
-        tardiness: measure.tardiness.iter().collect(),
-        slices: Vec::new(),
-        jobs: Vec::new(),
-    };
-    let mut tasks: Vec<CpuTaskDetail> = tasks.iter().zip(&run.measure.tasks).map(of).collect();
-    for slice in &schedule.recording.slices {
-        let row = CpuSlice { cpu: slice.cpu.0, from: slice.from.0, to: slice.to.0 };
-        tasks[slice.task.index()].slices.push(row);
-    }
-    for (id, job) in schedule.recording.jobs.iter().chain(&schedule.unfinished) {
-        let deadline = job.deadline.map(|deadline| deadline.0);
-        let row = CpuJob { release: job.release.0, deadline, end: job.end.0 };
-        tasks[id.index()].jobs.push(row);
-    }
-    CpuPolicyDetail { policy: run.policy.clone(), tasks, left_out: schedule.recording.left_out }
+    let Schedule { recording, unfinished } = schedule;
+    let jobs = recording.jobs.iter().chain(unfinished);
+    cpu_detail(tasks, run, &recording.slices, jobs, recording.left_out)
 }
 
 fn slices<'a>(

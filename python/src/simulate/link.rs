@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use laxity_analysis::link;
+use laxity_analysis::{link, page};
 use laxity_core::{FlowId, Span, Time};
 use laxity_link::buffer::DropReason;
 use laxity_link::registry::POLICIES;
 use laxity_link::{Departure, Packet};
-use laxity_report::{self as report, FlowDetail, Page, PolicyDetail, text};
+use laxity_report::{self as report, Page, text};
 use laxity_results::csv::Outcome as Fate;
 use laxity_results::table::{Table, Tabular};
 use laxity_results::{SimulationResult, SimulationRuns};
@@ -21,11 +21,10 @@ use laxity_sim::link::{
 };
 use pyo3::prelude::*;
 
-use super::{Outcome, interruptible, meta, seeds_fact};
+use super::{Outcome, interruptible, meta, results, seeds_fact};
 use crate::choice::{Choice, Request};
 use crate::error;
 use crate::link_callback::Callback;
-use crate::page;
 use crate::table::{Flags, Numbers, PyTable, Words};
 
 /// Default of `duration`, that of the command.
@@ -57,10 +56,8 @@ pub fn run(
         let (runs, recorder) = runs(scenario, &choices, &request, &traffic, &control)?;
         Ok((runs, recorder, generated))
     })?;
-    let of = |seed: &u64| runs.iter().filter(|r| r.seed == *seed).cloned().collect::<Vec<_>>();
-    let results =
-        request.seeds.iter().map(|seed| result(scenario, &of(seed), generated.then_some(*seed)));
-    let results = results.collect();
+    let one = |own: &[PolicyRun], seed| result(scenario, own, generated.then_some(seed));
+    let results = results(&runs, &request.seeds, |run| run.seed, one);
     let records = recorder.map(Recorder::finish).transpose()?;
     let records = records.map(|table| ("packets", table)).into_iter().collect();
     let (scenario, many) = (Arc::clone(scenario), request.many);
@@ -129,23 +126,6 @@ impl LinkOutcome {
             runs: self.results.clone(),
         })
     }
-
-    fn details(&self) -> Vec<PolicyDetail> {
-        let first = self.runs.first().map_or(0, |r| r.seed);
-        let detail = |run: &PolicyRun| {
-            let seen = run.flows(&self.scenario).filter(|(_, _, _, m)| m.packets > 0);
-            let flows = seen.map(|(name, kind, deadline, m)| FlowDetail {
-                flow: name.to_owned(),
-                kind,
-                deadline_ns: deadline.map(|d| d.0),
-                series: m.series.clone(),
-                excerpt: Vec::new(),
-                distribution: m.delay.iter().collect(),
-            });
-            PolicyDetail { policy: run.policy.clone(), flows: flows.collect() }
-        };
-        self.runs.iter().filter(|r| r.seed == first).map(detail).collect()
-    }
 }
 
 impl Outcome for LinkOutcome {
@@ -181,7 +161,7 @@ impl Outcome for LinkOutcome {
         };
         let check = link::analyse(&self.scenario, &self.scenario.policy.use_).ok();
         let plot = page::residual_plot(&self.scenario);
-        let details = self.details();
+        let details = page::link_details(&self.scenario, &self.runs);
         let show = |outcome: report::Outcome<'_>| {
             report::simulation_page(outcome, &details, check.as_ref(), plot.as_ref(), &meta)
         };

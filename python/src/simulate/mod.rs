@@ -160,6 +160,17 @@ pub fn seeds_fact(seeds: &[u64]) -> (String, String) {
     ("Seeds".to_owned(), seeds.join(", "))
 }
 
+/// A result for each seed, from its runs.
+pub fn results<R: Clone, T>(
+    runs: &[R],
+    seeds: &[u64],
+    seed: impl Fn(&R) -> u64,
+    of: impl Fn(&[R], u64) -> T,
+) -> Vec<T> {
+    let own = |s: u64| runs.iter().filter(|run| seed(run) == s).cloned().collect::<Vec<_>>();
+    seeds.iter().map(|s| of(&own(*s), *s)).collect()
+}
+
 /// The policies of a scenario, by name and each once, where none is requested.
 pub fn own_policies(compare: &[String], used: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
+use laxity_analysis::page::stream_details;
 use laxity_analysis::stream;
 use laxity_core::{Span, Time};
-use laxity_report::{
-    self as report, Page, StreamClassDetail, StreamOutcome as Shown, StreamPolicyDetail, text,
-};
+use laxity_report::{self as report, Page, StreamOutcome as Shown, text};
 use laxity_results::csv::Outcome as Fate;
 use laxity_results::table::{Table, Tabular};
 use laxity_results::{StreamSimulationResult, StreamSimulationRuns};
@@ -18,7 +17,7 @@ use laxity_sim::stream::simulate::result;
 use laxity_sim::stream::{StreamRun, simulate, simulate_all, summary};
 use pyo3::prelude::*;
 
-use super::{Outcome, interruptible, meta, seeds_fact};
+use super::{Outcome, interruptible, meta, results, seeds_fact};
 use crate::choice::{Choice, Request};
 use crate::error;
 use crate::table::{Numbers, PyTable, Words};
@@ -70,8 +69,8 @@ pub fn run(
         }
         Ok((runs, Some(recorder)))
     })?;
-    let of = |seed: &u64| runs.iter().filter(|r| r.seed == *seed).cloned().collect::<Vec<_>>();
-    let results = request.seeds.iter().map(|s| result(scenario, &of(s), Some(*s))).collect();
+    let one = |own: &[StreamRun], seed| result(scenario, own, Some(seed));
+    let results = results(&runs, &request.seeds, |run| run.seed, one);
     let records = recorder.map(Recorder::finish).transpose()?;
     let records = records.map(|table| ("packets", table)).into_iter().collect();
     let (scenario, many) = (Arc::clone(scenario), request.many);
@@ -175,18 +174,6 @@ impl StreamOutcome {
             _ => show(Shown::Runs(&self.all())),
         }
     }
-
-    fn details(&self) -> Vec<StreamPolicyDetail> {
-        let first = self.runs.first().map_or(0, |r| r.seed);
-        let detail = |run: &StreamRun| {
-            let classes = self.scenario.streams.iter().zip(&run.classes).map(|(class, m)| {
-                let distribution = m.delay.iter().collect();
-                StreamClassDetail { class: class.name.clone(), distribution }
-            });
-            StreamPolicyDetail { policy: run.policy.clone(), classes: classes.collect() }
-        };
-        self.runs.iter().filter(|r| r.seed == first).map(detail).collect()
-    }
 }
 
 impl Outcome for StreamOutcome {
@@ -207,7 +194,7 @@ impl Outcome for StreamOutcome {
         let seeds: Vec<u64> = self.results.iter().filter_map(|r| r.seed).collect();
         let meta = report::Meta { facts: vec![seeds_fact(&seeds)], ..meta(used) };
         let check = stream::analyse(&self.scenario, used);
-        let details = self.details();
+        let details = stream_details(&self.scenario, &self.runs);
         self.shown(|outcome| report::stream_simulation_page(outcome, &details, Some(&check), &meta))
     }
 

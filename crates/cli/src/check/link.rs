@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use laxity_analysis::link;
+use laxity_analysis::page::residual_plot;
 use laxity_report::{Kind, Meta, check_page, text};
 use laxity_scenario::link::Scenario;
 
@@ -16,6 +17,6 @@ pub fn run(args: &CheckArgs, scenario: &Scenario) -> Result<ExitCode, Failure> {
     let check = link::analyse(scenario, &scenario.policy.use_).map_err(Failure::input)?;
     let meta = Meta { kind: Kind::Analysed, ..page::link_meta(scenario) };
     let text = |style| text::check(&check, &meta.deadlines, style);
-    let show = || check_page(&scenario.name, &check, page::residual_plot(scenario).as_ref(), &meta);
+    let show = || check_page(&scenario.name, &check, residual_plot(scenario).as_ref(), &meta);
     answer(args, &check, check.admitted, text, show)
 }

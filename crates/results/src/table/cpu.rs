@@ -1,14 +1,7 @@
 //! Results of CPUs as a table.
 
-use super::{Builder, Table, Tabular};
-use crate::{CpuPolicyResult, CpuSimulationResult, CpuTaskResult, TaskKind};
-
-struct Row<'a> {
-    run: &'a CpuSimulationResult,
-    policy: (&'a str, &'a CpuPolicyResult),
-    name: &'a str,
-    task: &'a CpuTaskResult,
-}
+use super::{Builder, Table, Tabular, rows};
+use crate::{CpuSimulationResult, TaskKind};
 
 impl TaskKind {
     /// The name in JSON and tables.
@@ -23,18 +16,7 @@ impl TaskKind {
 
 impl Tabular for CpuSimulationResult {
     fn table(results: &[CpuSimulationResult]) -> Table {
-        let mut rows = Vec::new();
-        for run in results {
-            for (policy, result) in &run.policies {
-                let policy = (policy.as_str(), result);
-                rows.extend(result.tasks.iter().map(|(name, task)| Row {
-                    run,
-                    policy,
-                    name,
-                    task,
-                }));
-            }
-        }
+        let rows = rows(results, |run| &run.policies, |policy| &policy.tasks);
         Builder::new(&rows)
             .text("scenario", |r| Some(&r.run.scenario))
             .whole("seed", |r| r.run.seed)
@@ -43,23 +25,23 @@ impl Tabular for CpuSimulationResult {
             .text("policy", |r| Some(r.policy.0))
             .float("utilisation", |r| Some(r.policy.1.utilisation))
             .text("task", |r| Some(r.name))
-            .text("kind", |r| Some(r.task.kind.name()))
-            .float("share", |r| Some(r.task.share))
-            .float("cpu_ms", |r| Some(r.task.cpu_ms))
-            .whole("switches", |r| Some(r.task.switches))
-            .whole("jobs", |r| Some(r.task.jobs))
-            .whole("deadline_misses", |r| Some(r.task.deadline_misses))
-            .float("mean_response_ms", |r| r.task.mean_response_ms)
-            .float("p50_response_ms", |r| r.task.p50_response_ms)
-            .float("p99_response_ms", |r| r.task.p99_response_ms)
-            .float("max_response_ms", |r| r.task.max_response_ms)
-            .float("mean_tardiness_ms", |r| r.task.mean_tardiness_ms)
-            .float("p99_tardiness_ms", |r| r.task.p99_tardiness_ms)
-            .float("max_tardiness_ms", |r| r.task.max_tardiness_ms)
-            .float("mean_latency_ms", |r| r.task.mean_latency_ms)
-            .float("p99_latency_ms", |r| r.task.p99_latency_ms)
-            .float("max_wait_ms", |r| Some(r.task.max_wait_ms))
-            .text("refused", |r| r.task.refused.as_deref())
+            .text("kind", |r| Some(r.of.kind.name()))
+            .float("share", |r| Some(r.of.share))
+            .float("cpu_ms", |r| Some(r.of.cpu_ms))
+            .whole("switches", |r| Some(r.of.switches))
+            .whole("jobs", |r| Some(r.of.jobs))
+            .whole("deadline_misses", |r| Some(r.of.deadline_misses))
+            .float("mean_response_ms", |r| r.of.mean_response_ms)
+            .float("p50_response_ms", |r| r.of.p50_response_ms)
+            .float("p99_response_ms", |r| r.of.p99_response_ms)
+            .float("max_response_ms", |r| r.of.max_response_ms)
+            .float("mean_tardiness_ms", |r| r.of.mean_tardiness_ms)
+            .float("p99_tardiness_ms", |r| r.of.p99_tardiness_ms)
+            .float("max_tardiness_ms", |r| r.of.max_tardiness_ms)
+            .float("mean_latency_ms", |r| r.of.mean_latency_ms)
+            .float("p99_latency_ms", |r| r.of.p99_latency_ms)
+            .float("max_wait_ms", |r| Some(r.of.max_wait_ms))
+            .text("refused", |r| r.of.refused.as_deref())
             .table
     }
 }

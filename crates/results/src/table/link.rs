@@ -1,14 +1,9 @@
 //! Results of links as a table.
 
-use super::{Builder, Table, Tabular};
+use super::{Builder, Row, Table, Tabular, rows};
 use crate::{FlowKind, FlowResult, PolicyResult, SimulationResult, TcpResult};
 
-struct Row<'a> {
-    run: &'a SimulationResult,
-    policy: (&'a str, &'a PolicyResult),
-    name: &'a str,
-    flow: &'a FlowResult,
-}
+type LinkRow<'a> = Row<'a, SimulationResult, PolicyResult, FlowResult>;
 
 impl FlowKind {
     /// The name in JSON and tables.
@@ -22,20 +17,9 @@ impl FlowKind {
 
 impl Tabular for SimulationResult {
     fn table(results: &[SimulationResult]) -> Table {
-        let mut rows = Vec::new();
-        for run in results {
-            for (policy, result) in &run.policies {
-                let policy = (policy.as_str(), result);
-                rows.extend(result.flows.iter().map(|(name, flow)| Row {
-                    run,
-                    policy,
-                    name,
-                    flow,
-                }));
-            }
-        }
-        let tcp = |r: &Row<'_>| r.flow.tcp;
-        let whole = |of: fn(&TcpResult) -> u64| move |r: &Row<'_>| tcp(r).as_ref().map(of);
+        let rows = rows(results, |run| &run.policies, |policy| &policy.flows);
+        let tcp = |r: &LinkRow<'_>| r.of.tcp;
+        let whole = |of: fn(&TcpResult) -> u64| move |r: &LinkRow<'_>| tcp(r).as_ref().map(of);
         Builder::new(&rows)
             .text("scenario", |r| Some(&r.run.scenario))
             .whole("seed", |r| r.run.seed)
@@ -43,22 +27,22 @@ impl Tabular for SimulationResult {
             .text("policy", |r| Some(r.policy.0))
             .float("utilisation", |r| Some(r.policy.1.utilisation))
             .text("flow", |r| Some(r.name))
-            .text("kind", |r| Some(r.flow.kind.name()))
-            .whole("packets", |r| Some(r.flow.packets))
-            .whole("bytes", |r| Some(r.flow.bytes))
-            .float("mean_ms", |r| r.flow.mean_ms)
-            .float("p50_ms", |r| r.flow.p50_ms)
-            .float("p99_ms", |r| r.flow.p99_ms)
-            .float("max_ms", |r| r.flow.max_ms)
-            .float("deadline_ms", |r| r.flow.deadline_ms)
-            .float("max_lateness_ms", |r| r.flow.max_lateness_ms)
-            .whole("deadline_misses", |r| Some(r.flow.deadline_misses))
-            .whole("dropped", |r| Some(r.flow.dropped))
-            .whole("demoted", |r| Some(r.flow.demoted))
-            .float("demoted_mean_ms", |r| r.flow.demoted_mean_ms)
-            .float("demoted_max_ms", |r| r.flow.demoted_max_ms)
-            .whole("aqm_drops", |r| r.flow.aqm_drops)
-            .whole("ecn_marks", |r| r.flow.ecn_marks)
+            .text("kind", |r| Some(r.of.kind.name()))
+            .whole("packets", |r| Some(r.of.packets))
+            .whole("bytes", |r| Some(r.of.bytes))
+            .float("mean_ms", |r| r.of.mean_ms)
+            .float("p50_ms", |r| r.of.p50_ms)
+            .float("p99_ms", |r| r.of.p99_ms)
+            .float("max_ms", |r| r.of.max_ms)
+            .float("deadline_ms", |r| r.of.deadline_ms)
+            .float("max_lateness_ms", |r| r.of.max_lateness_ms)
+            .whole("deadline_misses", |r| Some(r.of.deadline_misses))
+            .whole("dropped", |r| Some(r.of.dropped))
+            .whole("demoted", |r| Some(r.of.demoted))
+            .float("demoted_mean_ms", |r| r.of.demoted_mean_ms)
+            .float("demoted_max_ms", |r| r.of.demoted_max_ms)
+            .whole("aqm_drops", |r| r.of.aqm_drops)
+            .whole("ecn_marks", |r| r.of.ecn_marks)
             .float("goodput_mbit_s", |r| tcp(r).map(|tcp| tcp.goodput_mbit_s))
             .whole("completed", whole(|tcp| tcp.completed))
             .float("completion_mean_ms", |r| tcp(r).and_then(|tcp| tcp.completion_mean_ms))

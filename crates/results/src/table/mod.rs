@@ -5,6 +5,8 @@ mod cpu;
 mod link;
 mod stream;
 
+use indexmap::IndexMap;
+
 /// One column; a value may be absent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
@@ -57,6 +59,30 @@ pub trait Tabular {
     fn table(results: &[Self]) -> Table
     where
         Self: Sized;
+}
+
+/// A flow, class or task under one policy of one result.
+struct Row<'a, R, P, T> {
+    run: &'a R,
+    policy: (&'a str, &'a P),
+    name: &'a str,
+    of: &'a T,
+}
+
+/// All rows of several results.
+fn rows<'a, R, P: 'a, T: 'a>(
+    results: &'a [R],
+    policies: impl Fn(&'a R) -> &'a IndexMap<String, P>,
+    parts: impl Fn(&'a P) -> &'a IndexMap<String, T>,
+) -> Vec<Row<'a, R, P, T>> {
+    let mut rows = Vec::new();
+    for run in results {
+        for (policy, result) in policies(run) {
+            let policy = (policy.as_str(), result);
+            rows.extend(parts(result).iter().map(|(name, of)| Row { run, policy, name, of }));
+        }
+    }
+    rows
 }
 
 /// Makes a table from rows, column by column.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 pub mod link;
 pub mod made_up;
+pub mod offloads;
 pub mod scenarios;
 pub mod traffic;
 

@@ -7,16 +7,15 @@ mod trace_events;
 use std::process::ExitCode;
 
 use laxity_analysis::cpu;
+use laxity_analysis::page::cpu_detail;
 use laxity_core::Span;
 use laxity_cpu::registry::POLICIES;
-use laxity_report::{
-    CpuJob, CpuOutcome, CpuPolicyDetail, CpuSlice, CpuTaskDetail, Meta, cpu_simulation_page, text,
-};
+use laxity_report::{CpuOutcome, CpuPolicyDetail, Meta, cpu_simulation_page, text};
 use laxity_results::{CpuSimulationRuns, TaskKind};
 use laxity_scenario::cpu::CpuScenario;
 use laxity_sim::Control;
 use laxity_sim::cpu::{
-    CpuRun, CpuSimulationError, Task, Workload, result, simulate, simulate_all, summary, tasks,
+    CpuRun, CpuSimulationError, Task, result, simulate, simulate_all, summary, tasks,
 };
 
 use super::{chosen, duration, refuse, seeds};
@@ -193,29 +192,6 @@ fn report(
 }
 
 fn detail(tasks: &[Task], run: &CpuRun, schedule: &Schedule) -> CpuPolicyDetail {
-    let mut tasks: Vec<CpuTaskDetail> = tasks
-        .iter()
-        .zip(&run.measure.tasks)
-        .map(|(task, measure)| CpuTaskDetail {
-            task: task.name.clone(),
-            deadline_ns: match task.workload {
-                Workload::Frames { deadline, .. } => Some(deadline.0),
-                _ => None,
-            },
-            response: measure.response.iter().collect(),
-            tardiness: measure.tardiness.iter().collect(),
-            slices: Vec::new(),
-            jobs: Vec::new(),
-        })
-        .collect();
-    for slice in schedule.slices() {
-        let row = CpuSlice { cpu: slice.cpu.0, from: slice.from.0, to: slice.to.0 };
-        tasks[slice.task.index()].slices.push(row);
-    }
-    for (id, job) in schedule.jobs().iter().chain(&schedule.unfinished) {
-        let deadline = job.deadline.map(|deadline| deadline.0);
-        let row = CpuJob { release: job.release.0, deadline, end: job.end.0 };
-        tasks[id.index()].jobs.push(row);
-    }
-    CpuPolicyDetail { policy: run.policy.clone(), tasks, left_out: schedule.left_out() }
+    let jobs = schedule.jobs().iter().chain(&schedule.unfinished);
+    cpu_detail(tasks, run, schedule.slices(), jobs, schedule.left_out())
 }

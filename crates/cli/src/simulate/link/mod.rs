@@ -8,15 +8,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use laxity_analysis::link;
+use laxity_analysis::page::{link_details, residual_plot};
 use laxity_core::{FlowId, Span};
 use laxity_link::registry::{POLICIES, find};
-use laxity_report::{
-    FlowDetail, Kind, Meta, Outcome, PolicyDetail, silence_sentence, simulation_page, text,
-};
-use laxity_results::{CheckResult, FlowKind, SimulationRuns};
+use laxity_report::{Kind, Meta, Outcome, PolicyDetail, silence_sentence, simulation_page, text};
+use laxity_results::{CheckResult, SimulationRuns};
 use laxity_scenario::link::model::{Scenario, Source};
 use laxity_sim::Control;
-use laxity_sim::link::measure::FlowMeasure;
 use laxity_sim::link::simulate::result;
 use laxity_sim::link::{PolicyRun, Traffic, replay, simulate_all, summary};
 use laxity_traffic::Arrival;
@@ -70,7 +68,7 @@ pub fn run(args: &SimulateArgs, scenario: &Scenario) -> Result<ExitCode, Failure
         .map(|(runs, seed)| result(scenario, &runs, seed))
         .collect();
     let meta = meta(args, scenario, &seeds, generated);
-    let details = details(scenario, &runs);
+    let details = link_details(scenario, &runs);
     // The shape of the results follows the command line, not how much was finished.
     if let ([one], None) = (&results[..], args.seeds) {
         if args.json {
@@ -189,25 +187,6 @@ fn recorded(
     Ok(runs)
 }
 
-fn details(scenario: &Scenario, runs: &[PolicyRun]) -> Vec<PolicyDetail> {
-    let first = runs.first().map_or(0, |r| r.seed);
-    runs.iter().filter(|r| r.seed == first).map(|r| detail(scenario, r)).collect()
-}
-
-fn detail(scenario: &Scenario, run: &PolicyRun) -> PolicyDetail {
-    let flow =
-        |(name, kind, deadline, m): (&str, FlowKind, Option<Span>, &FlowMeasure)| FlowDetail {
-            flow: name.to_owned(),
-            kind,
-            deadline_ns: deadline.map(|d| d.0),
-            series: m.series.clone(),
-            excerpt: Vec::new(),
-            distribution: m.delay.iter().collect(),
-        };
-    let seen = run.flows(scenario).filter(|(_, _, _, m)| m.packets > 0);
-    PolicyDetail { policy: run.policy.clone(), flows: seen.map(flow).collect() }
-}
-
 fn meta(args: &SimulateArgs, scenario: &Scenario, seeds: &[u64], generated: bool) -> Meta {
     let traffic = match (&args.trace, generated) {
         (Some(path), _) => format!("recorded: {}", path.display()),
@@ -230,7 +209,7 @@ fn report(
     meta: &Meta,
 ) -> Result<(), Failure> {
     let Some(path) = &args.report else { return Ok(()) };
-    let plot = page::residual_plot(scenario);
+    let plot = residual_plot(scenario);
     let page = simulation_page(outcome, details, Some(check), plot.as_ref(), meta);
     page::write(path, args, &page)
 }

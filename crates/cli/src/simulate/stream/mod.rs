@@ -5,11 +5,10 @@ mod recorder;
 use std::path::Path;
 use std::process::ExitCode;
 
+use laxity_analysis::page::stream_details;
 use laxity_analysis::stream;
 use laxity_core::Span;
-use laxity_report::{
-    Meta, StreamClassDetail, StreamOutcome, StreamPolicyDetail, stream_simulation_page, text,
-};
+use laxity_report::{Meta, StreamOutcome, stream_simulation_page, text};
 use laxity_results::StreamSimulationRuns;
 use laxity_scenario::stream::model::StreamSource;
 use laxity_scenario::stream::policies::POLICIES;
@@ -165,18 +164,7 @@ fn report(
     let facts = vec![("Seeds".to_owned(), seeds.join(", "))];
     let meta = Meta { facts, ..page::policy_meta(&scenario.policy.use_) };
     let check = stream::analyse(scenario, &scenario.policy.use_);
-    let page = stream_simulation_page(outcome, &details(scenario, runs), Some(&check), &meta);
+    let page =
+        stream_simulation_page(outcome, &stream_details(scenario, runs), Some(&check), &meta);
     page::write(path, args, &page)
-}
-
-fn details(scenario: &StreamScenario, runs: &[StreamRun]) -> Vec<StreamPolicyDetail> {
-    let first = runs.first().map_or(0, |r| r.seed);
-    let detail = |run: &StreamRun| {
-        let classes = scenario.streams.iter().zip(&run.classes).map(|(class, m)| {
-            let distribution = m.delay.iter().collect();
-            StreamClassDetail { class: class.name.clone(), distribution }
-        });
-        StreamPolicyDetail { policy: run.policy.clone(), classes: classes.collect() }
-    };
-    runs.iter().filter(|r| r.seed == first).map(detail).collect()
 }
