@@ -37,7 +37,7 @@ pub enum Command {
     Init(InitArgs),
     /// Test whether a scenario keeps every real-time deadline, with the reason and the margin.
     Check(CheckArgs),
-    /// Check a certificate of admission, with a checker that shares nothing with `check`.
+    /// Check a certificate of admission, with a small checker of its own.
     Certify(CertifyArgs),
     /// Simulate policies on a scenario's traffic or tasks, or on recorded ones, and compare them.
     Simulate(Box<SimulateArgs>),
