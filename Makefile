@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 PREFIX ?= /usr/local
 
-.PHONY: help demo quick build test python proofs chains faults fuzz soak kills bench compare-link compare-tc compare-internet compare-cpu docs packages packages-test install uninstall clean
+.PHONY: help demo quick build test python proofs chains faults fuzz soak kills bench compare-link compare-tc compare-internet compare-cpu docs site packages packages-test install uninstall clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -58,6 +58,9 @@ compare-cpu: ## the live CPU policies beside other schedulers, in the virtual ma
 
 docs: ## the documentation of the library, as pages
 	@scripts/docs.sh
+
+site: ## all documentation as a site to search and read offline, in target/site
+	@scripts/site.sh
 
 packages: ## a Debian package, a static command, the sources with all crates, in target/packages
 	@scripts/packages.sh

@@ -17,7 +17,7 @@ long_commands=(
     what_comes_in_is_scheduled cpu_hard:: six_thousand_changes search- links_survive_faults
     reservations_hold_and_best_effort real_time_flows_meet_deadlines cpu_clusters:: one_of_two_cpus
     link_changes_lose_no_packet after_a_stall commands_leave_nothing_behind unprivileged_programs
-    verifier_cost_is_as_recorded python.sh proofs.sh compare-internet run_hooks_give reservations_hold_on loom.sh
+    verifier_cost_is_as_recorded python.sh site.sh proofs.sh compare-internet run_hooks_give reservations_hold_on loom.sh
     run_state_is_inferred compare-link misses_after_preemption stalls-
 )
 
@@ -129,7 +129,7 @@ if [ ${#kernel[@]} != 0 ] && [ -n "$machine" ]; then
 elif [ ${#kernel[@]} != 0 ]; then
     skip "there is no virtual machine, so nothing is compared with the kernel's disciplines and schedulers"
 fi
-printf '%s\n' scripts/loom.sh vm/test.sh >>"$later"
+printf '%s\n' scripts/loom.sh vm/test.sh "scripts/site.sh --short" >>"$later"
 if has coqc; then
     echo scripts/proofs.sh >>"$later"
 else

@@ -7,6 +7,8 @@ mod bench;
 mod certify;
 mod check;
 mod doctor;
+#[cfg(test)]
+mod examples_tests;
 mod failure;
 mod files;
 mod fit;

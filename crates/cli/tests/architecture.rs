@@ -279,6 +279,7 @@ fn scripts_check_for_programs_of_tests() {
         "true",
         "sleep",
         "strip",
+        "timeout",
         "nsenter",
         "setpriv",
         "taskset",
