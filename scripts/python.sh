@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Builds the Python package and tries it in a fresh virtual environment: types of the package and of its tests, the
-# tests, ten thousand cases of calls with arbitrary arguments. Builds in target/python.
+# tests, ten thousand cases of calls with arbitrary arguments, the notebooks. Builds in target/python.
 #
 #   usage: python.sh [--short]
 #
 # The wheel is built by maturin, in release mode. With --short, as in `make test`, the library comes from the build of
-# the other tests instead, Python finds it beside the sources, and a thousand cases are tried.
+# the other tests instead, Python finds it beside the sources, a thousand cases are tried, and notebooks are small.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
@@ -48,7 +48,15 @@ fi
 export PYTHONDONTWRITEBYTECODE=1 HYPOTHESIS_STORAGE_DIRECTORY=$build/hypothesis
 say "types"
 (cd python && "$python" -m mypy --cache-dir "$build/mypy" --config-file pyproject.toml)
+# Pyright in a wheel that brings its own runtime.
+"$build/venv/bin/basedpyright" --project python --pythonpath "$python"
 (cd python/tests && MYPYPATH=.. "$python" -m mypy --cache-dir "$build/mypy" --strict ./*.py)
 say "tests"
 "$python" -m unittest discover -s python/tests
+say "notebooks"
+if [ -n "$short" ]; then
+    LAXITY_NOTEBOOK_SIZE=small "$python" python/notebooks/run.py "$build/notebooks"
+else
+    "$python" python/notebooks/run.py "$target/notebooks"
+fi
 if [ -z "$short" ]; then say "the wheel is $(ls "$build"/wheels/laxity-*.whl)"; fi

@@ -2,12 +2,13 @@
 """The documentation as the source of a book, and the book checked.
 
 usage: site.py check
-       site.py stage FOLDER [TARGET/doc]
+       site.py stage FOLDER [--library FOLDER] [--notebooks FOLDER]
        site.py verify SITE
 
 `check` needs no mdBook: docs/SUMMARY.md names every page of docs/ once, each link of its pages leads to a file, no page
 loads anything from another host, and the page of the Rust library names every crate. `stage` writes the book's source: the pages of the summary where they are in the
-repository, the files that they link to as pages of their own, and book.toml. `verify` reads the built pages: no link
+repository, the files that they link to as pages of their own, and book.toml. The library are pages of rustdoc, notebooks
+the pictures that `python/notebooks/run.py` made; both may be absent. `verify` reads the built pages: no link
 within them is dead, nothing comes from another host.
 """
 
@@ -29,7 +30,7 @@ PICTURES = (".svg", ".png")
 LANGUAGES = {".toml": "toml", ".rs": "rust", ".c": "c", ".h": "c", ".py": "python", ".json": "json", ".yml": "yaml",
              ".sh": "sh"}
 # Files that readers would search for; of sources and proofs only the pages about them.
-SEARCHED = ("scenarios/",)
+SEARCHED = ("scenarios/", "python/notebooks/")
 
 
 def text(path):
@@ -54,9 +55,9 @@ def summary():
 def parts(page_text):
     """A page as (is it code, text) in turns: fenced blocks and code between backquotes hold no links."""
     at = 0
-    code = re.compile(r"^```.*?^```[^\n]*$|^(?: {4}\S[^\n]*\n)+|`[^`\n]+`", re.M | re.S)
+    code = re.compile(r"^```.*?^```[^\n]*$|^~~~~.*?^~~~~[^\n]*$|^(?: {4}\S[^\n]*\n)+|`[^`\n]+`", re.M | re.S)
     for found in code.finditer(page_text):
-        block = not found.group().startswith("`")
+        block = not found.group().startswith(("`", "~"))
         # Indented lines are code after an empty line only; within a list they go on with it.
         if block and not page_text[:found.start()].endswith("\n\n"):
             continue
@@ -69,7 +70,7 @@ def parts(page_text):
 def links(page_text):
     """The targets of the links of a page."""
     # A link may hold code in its text: backquotes are kept, fenced blocks are not.
-    plain = re.sub(r"^```.*?^```[^\n]*$", "", page_text, flags=re.M | re.S)
+    plain = re.sub(r"^```.*?^```[^\n]*$|^~~~~.*?^~~~~$", "", page_text, flags=re.M | re.S)
     return [found.group(2) for found in LINK.finditer(plain)]
 
 
@@ -118,8 +119,22 @@ def file_page(path):
                 about = f": {first[2:]}" if first.startswith("# ") else ""
                 rows.append(f"- [{entry.name}]({posixpath.basename(path)}/{entry.name}){about}")
         return "\n".join(rows) + "\n"
+    if re.fullmatch(r"python/notebooks/[0-9]_\w+\.py", path):
+        return notebook(path)
     fence = "~~~~"
     return f"# `{path}`\n\n{fence}{LANGUAGES.get(pathlib.Path(path).suffix, '')}\n{text(path).rstrip()}\n{fence}\n"
+
+
+def notebook(path):
+    """The cells of a notebook as a page: text, and programs."""
+    page = []
+    for cell in ("\n" + text(path)).split("\n# %%")[1:]:
+        kind, _, body = cell.partition("\n")
+        if kind.strip() == "[markdown]":
+            page.append("\n".join(line[2:] for line in body.strip("\n").splitlines()))
+        else:
+            page.append(f"~~~~python\n{body.strip()}\n~~~~")
+    return "\n\n".join(page) + "\n"
 
 
 class Book:
@@ -140,9 +155,12 @@ class Book:
                     self.pictures.add(target)
                 else:
                     self.files[target] = file_page(target)
-                    # A file is shown as it is; the list of a folder leads on to its files.
-                    if (ROOT / target).is_dir():
+                    if self.has_links(target):
                         open_pages.append(target)
+
+    def has_links(self, path):
+        """A file is shown as it is; the list of a folder and the texts of a notebook lead on."""
+        return path in self.pages or (ROOT / path).is_dir() or path.startswith("python/notebooks/")
 
     def text_of(self, page):
         return self.pages[page] if page in self.pages else self.files[page]
@@ -162,7 +180,7 @@ class Book:
             place = posixpath.relpath(self.place(target), posixpath.dirname(page) or ".")
             return found.group(1) + place + ("#" + anchor if anchor else "") + found.group(3)
 
-        if page in self.files and not (ROOT / page).is_dir():
+        if not self.has_links(page):
             return self.files[page]
         pieces, held = [], []
         for is_code, piece in parts(self.text_of(page)):
@@ -182,7 +200,7 @@ def with_rust(page_text, rust):
                   if (rust / found.group(1) / "index.html").is_file() else found.group(), page_text, flags=re.M)
 
 
-def stage(folder, rust):
+def stage(folder, library, pictures):
     entries = summary()
     faults = faults_of_sources(entries)
     if faults:
@@ -194,8 +212,12 @@ def stage(folder, rust):
         place = src / book.place(page)
         place.parent.mkdir(parents=True, exist_ok=True)
         page_text = book.with_links(page)
-        if page == LIBRARY and rust:
-            page_text = with_rust(page_text, rust)
+        if page == LIBRARY and library:
+            page_text = with_rust(page_text, library)
+        picture = pictures and pictures / (pathlib.Path(page).stem + ".png")
+        if page.startswith("python/notebooks/") and picture and picture.is_file():
+            page_text += f"\n![The picture that the last cell draws]({picture.name})\n"
+            shutil.copyfile(picture, place.with_name(picture.name))
         place.write_text(page_text, encoding="utf-8")
     for picture in book.pictures:
         (src / picture).parent.mkdir(parents=True, exist_ok=True)
@@ -285,8 +307,9 @@ def main():
             sys.exit("\n".join(faults))
         book = Book(entries)
         print(f"{len(book.pages)} pages, {len(book.files)} files, {len(book.pictures)} pictures")
-    elif arguments[:1] == ["stage"] and len(arguments) in (2, 3):
-        stage(pathlib.Path(arguments[1]), pathlib.Path(arguments[2]) if len(arguments) == 3 else None)
+    elif arguments[:1] == ["stage"] and len(arguments) in (2, 4, 6):
+        options = dict(zip(arguments[2::2], map(pathlib.Path, arguments[3::2])))
+        stage(pathlib.Path(arguments[1]), options.get("--library"), options.get("--notebooks"))
     elif arguments[:1] == ["verify"] and len(arguments) == 2:
         verify(pathlib.Path(arguments[1]))
     else:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the documentation as a site in target/site: the pages that docs/SUMMARY.md names, searchable, with the Rust
-# library beside them; then checks that no link within it is dead and that it loads nothing from another host.
+# library and the pictures of notebooks (python/notebooks/run.py) beside them; then checks that no link within it is dead and that it loads nothing from another host.
 #
 #   usage: site.sh [--short]
 #
@@ -32,12 +32,12 @@ if [ "$("$tool/bin/mdbook" --version 2>/dev/null)" != "mdbook v$mdbook_version" 
     rm -rf "$tool/build"
 fi
 
-library=()
+options=(--notebooks "$target/notebooks")
 if [ -z "$short" ]; then
     cargo doc --workspace --no-deps --locked
-    library=("$target/doc")
+    options+=(--library "$target/doc")
 fi
-python3 scripts/site.py stage "$target/site-source" "${library[@]}"
+python3 scripts/site.py stage "$target/site-source" "${options[@]}"
 RUST_LOG=warn "$tool/bin/mdbook" build --dest-dir "$target/site" "$target/site-source"
 if [ -z "$short" ]; then cp -R "$target/doc" "$target/site/rust"; fi
 python3 scripts/site.py verify "$target/site"

@@ -1,5 +1,7 @@
 """The compiled part of Laxity."""
 
+# pyright: strict, reportMissingTypeStubs=false
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction

@@ -20,12 +20,12 @@ def _axes(ax: Optional[Any]) -> Any:
 
 def curve(curve: "Curve", ax: Optional[Any] = None, *, end: Any = None, **options: Any) -> Any:
     """Draws a curve up to `end`, bytes over seconds; `options` go to matplotlib."""
-    ax = _axes(ax)
+    axes = _axes(ax)
     times, values = curve.points(end)
-    ax.plot(times, values, **options)
-    ax.set_xlabel("length of the interval in s")
-    ax.set_ylabel("data in B")
-    return ax
+    axes.plot(times, values, **options)
+    axes.set_xlabel("length of the interval in s")
+    axes.set_ylabel("data in B")
+    return axes
 
 
 def check(check: "Check", ax: Optional[Any] = None) -> Any:
@@ -33,12 +33,12 @@ def check(check: "Check", ax: Optional[Any] = None) -> Any:
     verdict = check.to_dict()
     if "residual" not in verdict:
         raise InputError("only the verdict about a link has a residual capacity to draw")
-    ax = _axes(ax)
+    axes = _axes(ax)
     corners = [(ns / 1e9, size) for ns, size, _ in verdict["residual"]]
-    ax.plot([t for t, _ in corners], [size for _, size in corners])
-    ax.set_xlabel("length of the interval in s")
-    ax.set_ylabel("residual capacity in B")
-    return ax
+    axes.plot([t for t, _ in corners], [size for _, size in corners])
+    axes.set_xlabel("length of the interval in s")
+    axes.set_ylabel("residual capacity in B")
+    return axes
 
 
 def simulation(simulation: "Simulation", ax: Optional[Any] = None) -> Any:
@@ -46,7 +46,7 @@ def simulation(simulation: "Simulation", ax: Optional[Any] = None) -> Any:
     table = simulation.table.to_dict()
     name = next(n for n in ("flow", "task", "class") if n in table)
     value = {"flow": "mean_ms", "task": "mean_response_ms", "class": "tumbling_violations"}[name]
-    ax = _axes(ax)
+    axes = _axes(ax)
     rows = list(zip(table["policy"], table[name], table[value]))
     policies = list(dict.fromkeys(policy for policy, _, _ in rows))
     names = list(dict.fromkeys(own for _, own, _ in rows))
@@ -56,8 +56,8 @@ def simulation(simulation: "Simulation", ax: Optional[Any] = None) -> Any:
         for own in names:
             found = [v for p, n, v in rows if (p, n) == (policy, own) and v is not None]
             heights.append(sum(found) / len(found) if found else 0.0)
-        ax.bar([i + at * width for i in range(len(names))], heights, width, label=policy)
-    ax.set_xticks([i + 0.4 - width / 2 for i in range(len(names))], names)
-    ax.set_ylabel(value)
-    ax.legend()
-    return ax
+        axes.bar([i + at * width for i in range(len(names))], heights, width, label=policy)
+    axes.set_xticks([i + 0.4 - width / 2 for i in range(len(names))], names)
+    axes.set_ylabel(value)
+    axes.legend()
+    return axes
