@@ -30,6 +30,7 @@ SECTIONS: Sequence[Tuple[str, str, Sequence[str]]] = [
     ("Policies step by step", "_laxity.pyi",
      ["LinkPolicy", "Packet", "Departure", "CpuPolicy", "Attributes", "LinkPolicyProtocol", "CpuPolicyProtocol"]),
     ("Sweeps and their statistics", "sweeps.py", ["sweep", "Sweep", "Interval", "interval", "paired"]),
+    ("`laxity.executors`", "executors.py", ["RayExecutor"]),
     ("`laxity.errors`", "errors.py",
      ["Error", "InputError", "QuantityError", "CurveError", "PolicyError", "ScenarioError", "Problem", "InternalError"]),
     ("`laxity.reserve`", "reserve.py",
@@ -127,8 +128,8 @@ def page() -> str:
     text = HEAD
     for heading, source, names in SECTIONS:
         text += f"\n## {heading}\n"
-        home = {"errors.py": "laxity.errors", "reserve.py": "laxity.reserve"}.get(source, "laxity")
-        module = importlib.import_module(home)
+        homes = {f"{name}.py": f"laxity.{name}" for name in ("errors", "executors", "reserve")}
+        module = importlib.import_module(homes.get(source, "laxity"))
         for name in names:
             node, owner = _found(source, name), getattr(module, MODELS.get(name, name), None)
             if isinstance(node, ast.ClassDef):
@@ -141,7 +142,7 @@ def page() -> str:
 
 def names() -> List[str]:
     """The names of `laxity` itself that the page describes."""
-    return [name for _, source, part in SECTIONS if source != "reserve.py" for name in part]
+    return [name for _, source, part in SECTIONS if source not in ("executors.py", "reserve.py") for name in part]
 
 
 if __name__ == "__main__":

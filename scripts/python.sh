@@ -4,6 +4,8 @@
 #
 #   usage: python.sh [--short]
 #
+# LAXITY_RAY=1 also installs Ray and sweeps on a local cluster of it.
+#
 # The wheel is built by maturin, in release mode. With --short, as in `make test`, the library comes from the build of
 # the other tests instead, Python finds it beside the sources, a thousand cases are tried, and notebooks are small.
 set -euo pipefail
@@ -29,6 +31,8 @@ if ! "${install[@]}" -r python/tests/requirements.txt; then
     skip "the packages of python/tests/requirements.txt cannot be installed, so Python is not tested"
     exit 0
 fi
+
+if [ "${LAXITY_RAY:-}" = 1 ]; then "${install[@]}" ray==2.60.0; fi
 
 if [ -n "$short" ]; then
     kernel=()

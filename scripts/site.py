@@ -24,13 +24,12 @@ import urllib.parse
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SUMMARY = "docs/SUMMARY.md"
 LIBRARY = "docs/reference/library.md"
+NOTEBOOKS = "python/notebooks/README.md"
 ENTRY = re.compile(r"^( *)(- )?\[(.+)\]\(([^()]+)\)$")
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\[\]]*\])*\]\()([^()\s]+)(\))")
 PICTURES = (".svg", ".png")
 LANGUAGES = {".toml": "toml", ".rs": "rust", ".c": "c", ".h": "c", ".py": "python", ".json": "json", ".yml": "yaml",
              ".sh": "sh"}
-# Files that readers would search for; of sources and proofs only the pages about them.
-SEARCHED = ("scenarios/", "python/notebooks/")
 
 
 def text(path):
@@ -119,10 +118,14 @@ def file_page(path):
                 about = f": {first[2:]}" if first.startswith("# ") else ""
                 rows.append(f"- [{entry.name}]({posixpath.basename(path)}/{entry.name}){about}")
         return "\n".join(rows) + "\n"
-    if re.fullmatch(r"python/notebooks/[0-9]_\w+\.py", path):
+    if is_notebook(path):
         return notebook(path)
     fence = "~~~~"
     return f"# `{path}`\n\n{fence}{LANGUAGES.get(pathlib.Path(path).suffix, '')}\n{text(path).rstrip()}\n{fence}\n"
+
+
+def is_notebook(path):
+    return re.fullmatch(r"python/notebooks/[0-9]_\w+\.py", path) is not None
 
 
 def notebook(path):
@@ -160,7 +163,10 @@ class Book:
 
     def has_links(self, path):
         """A file is shown as it is; the list of a folder and the texts of a notebook lead on."""
-        return path in self.pages or (ROOT / path).is_dir() or path.startswith("python/notebooks/")
+        return path in self.pages or (ROOT / path).is_dir() or is_notebook(path)
+
+    def notebooks(self):
+        return sorted(path for path in self.files if is_notebook(path))
 
     def text_of(self, page):
         return self.pages[page] if page in self.pages else self.files[page]
@@ -214,10 +220,11 @@ def stage(folder, library, pictures):
         page_text = book.with_links(page)
         if page == LIBRARY and library:
             page_text = with_rust(page_text, library)
-        picture = pictures and pictures / (pathlib.Path(page).stem + ".png")
-        if page.startswith("python/notebooks/") and picture and picture.is_file():
-            page_text += f"\n![The picture that the last cell draws]({picture.name})\n"
-            shutil.copyfile(picture, place.with_name(picture.name))
+        for own in book.notebooks() if page == NOTEBOOKS else [page] if is_notebook(page) else []:
+            picture = pictures and pictures / (pathlib.Path(own).stem + ".png")
+            if picture and picture.is_file():
+                page_text += f"\n![The picture at the end of {own}]({picture.name})\n"
+                shutil.copyfile(picture, place.with_name(picture.name))
         place.write_text(page_text, encoding="utf-8")
     for picture in book.pictures:
         (src / picture).parent.mkdir(parents=True, exist_ok=True)
@@ -225,9 +232,12 @@ def stage(folder, library, pictures):
     lines = ["# Summary\n"]
     for form, title, path in entries:
         lines.append(f"\n# {title}\n" if path is None else f"{form}[{title}]({path})")
+        if path == NOTEBOOKS:
+            inner = "  " + form
+            lines += [f"{inner}[{book.files[own].splitlines()[0][2:]}]({book.place(own)})" for own in book.notebooks()]
     lines.append("\n# Files that the pages name\n")
     configuration = text("docs/book.toml")
-    files = sorted(book.files)
+    files = sorted(set(book.files) - set(book.notebooks()))
     for top in sorted({path.split("/")[0] for path in files}):
         members = [path for path in files if path.split("/")[0] == top]
         # A folder without a page of its own is a heading that opens.
@@ -235,7 +245,7 @@ def stage(folder, library, pictures):
             lines.append(f"- [`{top}`]()")
         lines += [f"{'  ' if path != top else ''}- [`{path}`]({book.place(path)})" for path in members]
     for path in files:
-        if not path.startswith(SEARCHED):
+        if not path.startswith("scenarios/"):
             configuration += f'\n[output.html.search.chapter."{book.place(path)}"]\nenable = false\n'
     (src / "SUMMARY.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (folder / "book.toml").write_text(configuration, encoding="utf-8")

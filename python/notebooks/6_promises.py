@@ -54,8 +54,8 @@ assert all(promised[name] <= DEADLINES[name] for name in curves)
 #
 # The real-time rule (section 4): a class whose packet is eligible goes first, by deadline, both from its curve; else the class
 # with the least virtual time goes, by weight (section 5, one level, linear shares). Curves are concave, so deadline and
-# eligible curve are one. This is the algorithm and not the kernel's code; `min_of` is how both shorten the deadline curve of
-# a class that comes back. Real-time classes have 1 % of the shares each, so that the link never idles while one waits.
+# eligible curve are one. This is the algorithm and not the kernel's code; `begin` shortens the deadline curve of a class that
+# comes back, as `rtsc_min` does there. Real-time classes have 1 % of the shares each, so that the link never idles while one waits.
 
 # %%
 class Class:
@@ -68,7 +68,7 @@ class Class:
         self.start, self.served, self.virtual, self.weight = None, 0, 0.0, weight
 
     def begin(self, now):
-        """The class becomes active: its curve is the lower of the old one and a new one from here on (`min_of`)."""
+        """The class becomes active: its curve is the lower of the old one and a new one from here on."""
         if not self.rt:
             return
         steep, first, flat = self.rt
