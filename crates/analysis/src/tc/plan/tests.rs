@@ -193,8 +193,11 @@ fn random(seed: u64, deadlines: u64) -> String {
             20 * (1 + if deadlines > 0 { i % deadlines } else { i }) + dice.below(1 + 400 / mbit);
         let ms = if deadlines > 0 { 40 * (1 + i % deadlines) } else { ms };
         let peak = rate * (1 + dice.below(8));
-        let source =
-            if i % 2 == 0 { "greedy = true" } else { "on = [\"9 ms\", \"9 ms\"], off = [\"5 ms\", \"90 ms\"]" };
+        let source = if i % 2 == 0 {
+            "greedy = true"
+        } else {
+            "on = [\"9 ms\", \"9 ms\"], off = [\"5 ms\", \"90 ms\"]"
+        };
         text += &format!(
             "[[realtime]]\nname = \"f{i}\"\ndeadline = \"{ms} ms\"\nenvelope = {{ packet = \"{packet} B\", \
              peak = \"{peak} B/s\", burst = \"{burst} B\", rate = \"{rate} B/s\" }}\n\
