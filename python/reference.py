@@ -26,7 +26,7 @@ results about curves are `Fraction`s. [How to use it](../../python/README.md).
 SECTIONS: Sequence[Tuple[str, str, Sequence[str]]] = [
     ("Curves and envelopes", "_laxity.pyi", ["Curve", "Envelope"]),
     ("Scenarios, verdicts, results", "_laxity.pyi",
-     ["Scenario", "Check", "Simulation", "Table", "Trace", "policies"]),
+     ["Scenario", "Check", "Plan", "Simulation", "Table", "Trace", "policies"]),
     ("Policies step by step", "_laxity.pyi",
      ["LinkPolicy", "Packet", "Departure", "CpuPolicy", "Attributes", "LinkPolicyProtocol", "CpuPolicyProtocol"]),
     ("Sweeps and their statistics", "sweeps.py", ["sweep", "Sweep", "Interval", "interval", "paired"]),
@@ -81,7 +81,7 @@ OPERATORS = {
     "__call__": ("curve({})", "The value at an instant, exact; of an array of seconds an array of floats."),
     "__len__": ("len(table)", "The number of rows."),
     "__getitem__": ("table[name]", "The values of a column."),
-    "__bool__": ("bool(check)", "Whether everything fits."),
+    "__bool__": ("bool(x)", "Whether everything fits, or is guaranteed."),
 }
 # The built-in classes with the methods of a protocol.
 MODELS = {"LinkPolicyProtocol": "LinkPolicy", "CpuPolicyProtocol": "CpuPolicy"}

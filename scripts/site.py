@@ -13,6 +13,7 @@ within them is dead, nothing comes from another host.
 """
 
 import html.parser
+import itertools
 import os
 import pathlib
 import posixpath
@@ -108,15 +109,21 @@ def faults_of_sources(entries):
     return faults
 
 
+def about(file):
+    """The first sentence of the comment at the beginning of a TOML file."""
+    lines = file.read_text(encoding="utf-8").splitlines() if file.suffix == ".toml" else []
+    comment = itertools.takewhile(lambda line: line.startswith("# "), lines)
+    sentence = re.match(r".*?[.:](?= |$)", " ".join(line[2:] for line in comment))
+    return f": {sentence.group().rstrip(':')}" if sentence else ""
+
+
 def file_page(path):
     """A linked file, or the list of a linked folder, as the text of a page."""
     if (ROOT / path).is_dir():
         rows = [f"# `{path}/`\n"]
         for entry in sorted((ROOT / path).iterdir()):
             if entry.is_file():
-                first = entry.read_text(encoding="utf-8").splitlines()[0] if entry.suffix == ".toml" else ""
-                about = f": {first[2:]}" if first.startswith("# ") else ""
-                rows.append(f"- [{entry.name}]({posixpath.basename(path)}/{entry.name}){about}")
+                rows.append(f"- [{entry.name}]({posixpath.basename(path)}/{entry.name}){about(entry)}")
         return "\n".join(rows) + "\n"
     if is_notebook(path):
         return notebook(path)

@@ -123,7 +123,7 @@ class CpuPolicyProtocol(Protocol):
     def pick(self, now: int, cpu: int, /) -> int | tuple[int, int | None] | None: ...
 
 PolicyFactory = Callable[[Scenario], LinkPolicyProtocol | CpuPolicyProtocol]
-Policies = str | PolicyFactory | Mapping[str, PolicyFactory] | Sequence[str | PolicyFactory]
+Policies = str | PolicyFactory | Plan | Mapping[str, PolicyFactory | Plan] | Sequence[str | PolicyFactory | Plan]
 
 @final
 class Scenario:
@@ -156,8 +156,29 @@ class Scenario:
         trace: Trace | Path | Any | None = None,
         record: bool = False,
     ) -> Simulation: ...
+    def plan(
+        self,
+        target: Literal["hfsc", "htb", "cbs"],
+        *,
+        device: str = "eth0",
+        shape: bool = False,
+        timer_lateness: Quantity | None = None,
+    ) -> Plan: ...
     def residual(self, kind: Literal["effective", "admission", "deadlines"] = "effective") -> Curve: ...
     def __eq__(self, other: object) -> bool: ...
+
+@final
+class Plan:
+    """A scenario as a tree of `hfsc`, `htb` or `cbs`, with what it guarantees; immutable."""
+
+    @property
+    def target(self) -> str: ...
+    @property
+    def guaranteed(self) -> bool: ...
+    @property
+    def commands(self) -> list[str]: ...
+    def to_dict(self) -> dict[str, Any]: ...
+    def __bool__(self) -> bool: ...
 
 @final
 class Check:

@@ -6,7 +6,6 @@
 # are measured ones of another load, from the results of this repository.
 
 # %%
-import collections
 from fractions import Fraction
 
 import laxity
@@ -30,120 +29,46 @@ assert verdict
 #
 # A class of HFSC with the real-time curve `rt` has the service curve `rt(t - L/C)` as long as the curves together do not
 # exceed the link: a packet of other traffic, at most `L` long, may be on the wire ([the rules](../../docs/how-to/check-tc.md)).
-# So a curve that serves the burst within the deadline less `L/C`, and the rate after it, keeps the deadline. This is how
-# `laxity link plan --target hfsc` makes its curves.
+# So a curve that serves the burst within the deadline less `L/C`, and the rate after it, keeps the deadline:
 
 # %%
 blocking = Fraction(-(-LARGEST * NS // LINK), NS)
-curves, promised = {}, {}
+least = {name: flow["min_deadline_ns"] / 1e6 for name, flow in verdict.to_dict()["flows"].items()}
+curves = {}
 for name, envelope in scenario.envelopes.items():
     # Curves begin and bend at whole nanoseconds.
     within = Fraction((DEADLINES[name] - blocking) * NS // 1, NS)
     curves[name] = Curve.umax_dmax(envelope.burst, within, envelope.rate)
-    promised[name] = envelope.delay_bound(curves[name].later(blocking))
-    least = verdict.to_dict()["flows"][name]["min_deadline_ns"] / 1e6
-    print(f"{name:9} deadline {float(DEADLINES[name]) * 1000:3.0f} ms; HFSC: {float(promised[name]) * 1000:6.3f} ms with "
-          f"{float(curves[name].pieces[0][2]) / 1e6:.2f} then {float(curves[name].rate) / 1e6:.2f} Mbit/s; "
-          f"Laxity: from {least:.3f} ms on")
-reserved = sum((curve for curve in list(curves.values())[1:]), start=list(curves.values())[0])
-assert reserved.above(Curve.rate_latency("12 Mbit/s", 0)) is None, "the curves exceed the link"
-assert all(promised[name] <= DEADLINES[name] for name in curves)
+    assert envelope.delay_bound(curves[name].later(blocking)) <= DEADLINES[name]
+    print(f"{name:9} {float(curves[name].pieces[0][2]) / 1e6:.2f} Mbit/s for {float(within) * 1000:.2f} ms, then "
+          f"{float(curves[name].rate) / 1e6:.2f} Mbit/s")
+first, *others = curves.values()
+assert sum(others, start=first).above(Curve.rate_latency("12 Mbit/s", 0)) is None, "the curves exceed the link"
 
 # %% [markdown]
-# ## A model of HFSC
-#
-# The real-time rule (section 4): a class whose packet is eligible goes first, by deadline, both from its curve; else the class
-# with the least virtual time goes, by weight (section 5, one level, linear shares). Curves are concave, so deadline and
-# eligible curve are one. This is the algorithm and not the kernel's code; `begin` shortens the deadline curve of a class that
-# comes back, as `rtsc_min` does there. Real-time classes have 1 % of the shares each, so that the link never idles while one waits.
+# `plan` makes such a tree, in values that `tc` can express, with shares for best effort by weight.
 
 # %%
-class Class:
-    """A class: its queue, its deadline curve from (x, y) on, and its virtual time."""
-
-    def __init__(self, rt, weight):
-        self.queue = collections.deque()
-        # Slopes in bytes per ns, and the length of the first piece in ns.
-        self.rt = rt and (float(rt.pieces[0][2]) / 8 / NS, float(rt.pieces[1][0]) * NS, float(rt.pieces[1][2]) / 8 / NS)
-        self.start, self.served, self.virtual, self.weight = None, 0, 0.0, weight
-
-    def begin(self, now):
-        """The class becomes active: its curve is the lower of the old one and a new one from here on."""
-        if not self.rt:
-            return
-        steep, first, flat = self.rt
-        if self.start is None:
-            self.start, self.base, self.knee = now, self.served, first
-            return
-        # Both are concave with the same slopes: the old one is below until the new one's second piece meets it.
-        old = self.at(now)
-        if old <= self.served:
-            return
-        if self.at(now + first) >= self.served + steep * first:
-            self.start, self.base, self.knee = now, self.served, first
-            return
-        since = now - self.start
-        extra = old - self.served
-        knee = extra / (steep - flat)
-        if since < self.knee:
-            knee += self.knee - since
-        self.start, self.base, self.knee = now, self.served, knee
-
-    def at(self, time):
-        steep, _, flat = self.rt
-        t = time - self.start
-        return self.base + steep * min(t, self.knee) + flat * max(0.0, t - self.knee)
-
-    def reach(self, data):
-        """The instant at which the curve reaches `data`."""
-        steep, _, flat = self.rt
-        data -= self.base
-        if data <= 0:
-            return self.start
-        return self.start + (data / steep if data <= steep * self.knee else self.knee + (data - steep * self.knee) / flat)
-
-
-class Hfsc:
-    def __init__(self, scenario):
-        weights = {"names": 8, "web": 4}
-        self.classes = [Class(curves.get(name), 0.14 if name in curves else weights.get(name, 1)) for name in scenario.names]
-        # That of the link: a class that comes back has no claim to the time in which it did not wait.
-        self.virtual = 0.0
-
-    def enqueue(self, now, packet):
-        own = self.classes[packet.flow]
-        if not own.queue:
-            own.begin(now)
-            own.virtual = max(own.virtual, self.virtual)
-        own.queue.append(packet)
-
-    def dequeue(self, now):
-        active = [c for c in self.classes if c.queue]
-        if not active:
-            return None
-        eligible = [c for c in active if c.rt and c.reach(c.served) <= now]
-        if eligible:
-            own = min(eligible, key=lambda c: c.reach(c.served + c.queue[0].bytes))
-            own.served += own.queue[0].bytes
-        else:
-            own = min(active, key=lambda c: c.virtual)
-            self.virtual = own.virtual
-        packet = own.queue.popleft()
-        own.virtual += packet.bytes / own.weight
-        return packet
-
+plan = scenario.plan("hfsc")
+assert plan.guaranteed
+print("\n".join(command for command in plan.commands if " class add " in command))
+for flow in plan.to_dict()["flows"]:
+    print(f"{flow['flow']:9} deadline {flow['deadline_ns'] / 1e6:3.0f} ms; HFSC guarantees {flow['delay_ns'] / 1e6:6.3f} ms; "
+          f"Laxity can promise {least[flow['flow']]:6.3f} ms")
 
 # %% [markdown]
 # ## The capture
 #
-# Every packet through each of them, in the same engine.
+# Every packet through each of them, in the same engine. The plan's model of HFSC follows `sch_hfsc` of Linux and is tested
+# against it ([how](../../docs/how-to/plan-tc.md)).
 
 # %%
-POLICIES = {"HFSC, a model": Hfsc, "background": None, "exact": None, "slack": None}
-runs = scenario.simulate([name for name, own in POLICIES.items() if own is None], trace=CAPTURES / "access-link.pcap", record=True)
-model = scenario.simulate({"HFSC, a model": Hfsc}, trace=CAPTURES / "access-link.pcap", record=True)
-packets = polars.concat([run.record("packets").to_polars().with_columns(polars.col("policy", "flow").cast(str))
-                         for run in (model, runs)]).with_columns(delay=(polars.col("departure_ns") - polars.col("arrival_ns")) / 1e6)
+HFSC = "hfsc, planned"
+POLICIES = [HFSC, "background", "exact", "slack"]
+CAPTURE = CAPTURES / "access-link.pcap"
+runs = [scenario.simulate({HFSC: plan}, trace=CAPTURE, record=True), scenario.simulate(POLICIES[1:], trace=CAPTURE, record=True)]
+packets = polars.concat([run.record("packets").to_polars().with_columns(polars.col("policy", "flow").cast(str)) for run in runs])
+packets = packets.with_columns(delay=(polars.col("departure_ns") - polars.col("arrival_ns")) / 1e6)
 flows = [name for name in scenario.names if name in packets["flow"].unique()]
 summary = packets.group_by("policy", "flow").agg(mean=polars.col("delay").mean(), greatest=polars.col("delay").max())
 values = {(policy, flow): (mean, greatest) for policy, flow, mean, greatest in summary.iter_rows()}
@@ -192,7 +117,7 @@ for axis, names, title in ((left, list(DEADLINES), "Real time: greatest delay, a
     axis.grid(False, axis="x")
 for i, name in enumerate(DEADLINES):
     left.hlines(float(DEADLINES[name]) * 1000, i - 0.45, i + 0.45, color=RED, linewidth=1.5, label="promised by both" if i == 0 else None)
-    left.hlines(verdict.to_dict()["flows"][name]["min_deadline_ns"] / 1e6, i - 0.45, i + 0.45, color="black", linestyle=":",
+    left.hlines(least[name], i - 0.45, i + 0.45, color="black", linestyle=":",
                 linewidth=1.2, label="least that Laxity can promise" if i == 0 else None)
 left.set_ylim(0, 86)
 left.legend(fontsize=7.5, loc="upper left", ncols=2)

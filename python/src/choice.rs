@@ -4,6 +4,7 @@ use laxity_core::{PolicyInfo, Span};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyString};
 
+use crate::plan::PyPlan;
 use crate::simulate::check_name;
 use crate::trace::PyTrace;
 use crate::{error, number};
@@ -23,13 +24,22 @@ pub enum Choice {
         /// What makes one.
         factory: Py<PyAny>,
     },
+    /// A tree of the kernel's disciplines, of a link.
+    Planned {
+        /// The name in results.
+        name: String,
+        /// The plan, which has a model of the tree.
+        plan: PyPlan,
+    },
 }
 
 impl Choice {
     /// The name in results.
     pub fn name(&self) -> &str {
         match self {
-            Choice::BuiltIn(name) | Choice::Python { name, .. } => name,
+            Choice::BuiltIn(name) | Choice::Python { name, .. } | Choice::Planned { name, .. } => {
+                name
+            }
         }
     }
 
@@ -37,7 +47,7 @@ impl Choice {
     pub fn built_in(&self) -> Option<String> {
         match self {
             Choice::BuiltIn(name) => Some(name.clone()),
-            Choice::Python { .. } => None,
+            Choice::Python { .. } | Choice::Planned { .. } => None,
         }
     }
 }
@@ -139,10 +149,12 @@ impl Request {
             add(Choice::BuiltIn(name.into_owned()))?;
         } else if let Ok(named) = policies.cast::<PyDict>() {
             for (name, factory) in named.iter() {
-                add(python(name.extract()?, &factory)?)?;
+                add(given(name.extract()?, &factory)?)?;
             }
         } else if policies.is_callable() {
-            add(python(policies.getattr("__name__")?.extract()?, policies)?)?;
+            add(given(policies.getattr("__name__")?.extract()?, policies)?)?;
+        } else if let Ok(plan) = policies.cast::<PyPlan>() {
+            add(given(plan.get().name().to_owned(), policies)?)?;
         } else {
             for policy in policies.try_iter()? {
                 let policy = policy?;
@@ -150,8 +162,10 @@ impl Request {
                     let name = name.to_cow()?;
                     check_name(&name, known)?;
                     add(Choice::BuiltIn(name.into_owned()))?;
+                } else if let Ok(plan) = policy.cast::<PyPlan>() {
+                    add(given(plan.get().name().to_owned(), &policy)?)?;
                 } else {
-                    add(python(policy.getattr("__name__")?.extract()?, &policy)?)?;
+                    add(given(policy.getattr("__name__")?.extract()?, &policy)?)?;
                 }
             }
         }
@@ -162,7 +176,11 @@ impl Request {
     }
 }
 
-fn python(name: String, factory: &Bound<'_, PyAny>) -> PyResult<Choice> {
+/// A plan, or a factory of policies.
+fn given(name: String, factory: &Bound<'_, PyAny>) -> PyResult<Choice> {
+    if let Ok(plan) = factory.cast::<PyPlan>() {
+        return Ok(Choice::Planned { name, plan: plan.get().clone() });
+    }
     if !factory.is_callable() {
         return Err(error::input(format_args!(
             "policy `{name}`: give a class, or a function that returns a policy for the scenario"

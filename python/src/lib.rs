@@ -17,6 +17,7 @@ mod link_callback;
 mod link_policy;
 mod number;
 mod packet;
+mod plan;
 mod policies;
 mod scenario;
 mod shown;
@@ -36,8 +37,8 @@ mod _laxity {
     use crate::{
         check::PyCheck, cpu_policy::PyAttributes, cpu_policy::PyCpuPolicy, curve::PyCurve,
         envelope::PyEnvelope, link_policy::PyLinkPolicy, packet::PyDeparture, packet::PyPacket,
-        policies::policies, scenario::PyScenario, simulate::PySimulation, sweep::PySweep,
-        table::PyTable, trace::PyTrace,
+        plan::PyPlan, policies::policies, scenario::PyScenario, simulate::PySimulation,
+        sweep::PySweep, table::PyTable, trace::PyTrace,
     };
 
     #[pymodule_init]

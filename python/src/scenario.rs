@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use laxity_core::Span;
 use laxity_scenario::Document;
 use laxity_scenario::cpu::CpuScenario;
 use laxity_scenario::link::model::Scenario;
@@ -14,9 +15,10 @@ use crate::check::PyCheck;
 use crate::choice::Request;
 use crate::curve::PyCurve;
 use crate::envelope::PyEnvelope;
+use crate::plan::PyPlan;
 use crate::simulate::{self, PySimulation};
 use crate::trace::PyTrace;
-use crate::{document, error};
+use crate::{document, error, number};
 
 /// A scenario of one kind, shared with what is made of it.
 #[derive(Clone, Debug)]
@@ -184,6 +186,23 @@ impl PyScenario {
             };
             Ok(PySimulation(outcome))
         })
+    }
+
+    /// What `laxity link plan` computes for a link: a tree of `target`, one of `hfsc`, `htb` and `cbs`, on an
+    /// interface. Its model runs beside policies: `simulate([plan, "exact"])`. `shape` puts `tbf` above it,
+    /// `timer_lateness` is how late a timer of the kernel may be.
+    #[pyo3(signature = (target, *, device="eth0", shape=false, timer_lateness=None))]
+    fn plan(
+        &self,
+        py: Python<'_>,
+        target: &str,
+        device: &str,
+        shape: bool,
+        timer_lateness: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyPlan> {
+        let late = timer_lateness.map(number::span).transpose()?.unwrap_or(Span::ZERO);
+        let scenario = self.link()?;
+        error::detached(py, || PyPlan::of(scenario, target, device, shape, late))
     }
 
     /// The capacity of a link that its real-time flows leave: `effective` for best effort, `admission`

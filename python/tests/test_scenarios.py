@@ -216,5 +216,34 @@ class Running(unittest.TestCase):
         self.assertLess(time.perf_counter() - began, 60)
 
 
+
+class Plans(unittest.TestCase):
+    # Fails when the tree's model is another than that of `laxity link plan`, or a plan runs on another scenario: tried with
+    # the scenario not compared.
+    def test_trees_of_the_kernel_run_beside_policies(self) -> None:
+        link = scenario("access-link.toml")
+        plan = link.plan("hfsc", device="eth1")
+        self.assertTrue(plan)
+        self.assertEqual(plan.target, "hfsc")
+        self.assertIn("tc qdisc add dev eth1 root handle 1: hfsc default 16", plan.commands)
+        bounds = {flow["flow"]: flow["delay_ns"] for flow in plan.to_dict()["flows"]}
+        runs = link.simulate([plan, "exact"], duration="2 s").to_dict()["policies"]
+        self.assertEqual(list(runs), ["hfsc", "exact"])
+        for name, bound in bounds.items():
+            self.assertLess(runs["hfsc"]["flows"][name]["max_ms"], bound / 1e6)
+        named = link.simulate({"kernel": plan}, duration="2 s", record=True)
+        self.assertEqual(set(named.record("packets")["policy"]), {"kernel"})
+        with self.assertRaisesRegex(laxity.InputError, "another scenario"):
+            laxity.Scenario.from_dict(LINK).simulate(plan)
+        with self.assertRaisesRegex(laxity.InputError, "hfsc, htb or cbs"):
+            link.plan("fq")  # type: ignore[arg-type]
+        with self.assertRaisesRegex(laxity.InputError, "at most 15 letters"):
+            link.plan("hfsc", device="eth0; reboot")
+        with self.assertRaisesRegex(laxity.InputError, "htb"):
+            link.plan("htb")
+        with self.assertRaisesRegex(laxity.InputError, "a plan for links"):
+            laxity.Scenario.from_dict(TASKS).simulate(plan)
+
+
 if __name__ == "__main__":
     unittest.main()

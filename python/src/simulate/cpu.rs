@@ -109,6 +109,9 @@ fn runs(
                     failure.check()?;
                     run.map_err(error::input)
                 })?,
+                Choice::Planned { name, .. } => {
+                    return Err(error::input(format_args!("`{name}` is a plan for links")));
+                }
             };
             schedules.extend(schedule);
             runs.push(run);

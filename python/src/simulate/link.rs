@@ -111,6 +111,11 @@ fn runs(
                     failure.check()?;
                     run.map_err(error::input)
                 })?,
+                Choice::Planned { name, plan } => {
+                    let policy = (name.as_str(), plan.policy(scenario)?);
+                    simulate_policy(scenario, policy, *seed, traffic, &mut extra, control)
+                        .map_err(error::input)?
+                }
             };
             extra.end(run.ending.complete);
             runs.push(run);
