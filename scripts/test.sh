@@ -49,6 +49,7 @@ program optional irtt irtt irtt irtt irtt irtt
 program optional tcpdump tcpdump tcpdump tcpdump tcpdump tcpdump
 program optional ffmpeg ffmpeg ffmpeg-free ffmpeg ffmpeg ffmpeg
 program optional cyclictest rt-tests realtime-tests rt-tests rt-tests rt-tests
+program optional dbus-daemon dbus-daemon dbus-daemon dbus dbus-daemon dbus
 program optional systemd-analyze systemd systemd systemd systemd ''
 program optional coqc coq coq coq coq coq
 program optional chromium chromium chromium chromium chromium chromium

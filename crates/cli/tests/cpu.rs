@@ -26,6 +26,28 @@ fn usage_errors_precede_kernel_errors() {
     assert!(!std::path::Path::new("unwritten").exists());
 }
 
+/// Fails when the environment is not read, takes precedence over the options, or is not checked before the kernel is
+/// queried.
+#[test]
+fn reservations_may_be_in_the_environment() {
+    let run = |variable: Option<&str>, options: &[&str]| {
+        let arguments = [&["cpu", "run"], options, &["--", "/nowhere/at/all"]].concat();
+        let mut command = support::command(&arguments);
+        command.env_remove("LAXITY_RESERVATION").env("LAXITY_CPU_SOCKET", "/nowhere/either");
+        command.envs(variable.map(|v| ("LAXITY_RESERVATION", v)));
+        support::Ran::of(command.output().expect("the command starts"))
+    };
+    run(None, &[]).fails(2, &["--runtime and --period", "LAXITY_RESERVATION such as 4ms/10ms"]);
+    run(Some("4ms"), &[]).fails(2, &["LAXITY_RESERVATION", "not `4ms`"]);
+    run(Some("4/10ms"), &[]).fails(2, &["LAXITY_RESERVATION", "4"]);
+    run(Some("20ms/10ms"), &[]).fails(2, &["20 ms of CPU time by 10 ms"]);
+    run(Some("4ms/10ms"), &["--runtime", "4ms"]).fails(2, &["--period"]);
+    run(Some("4ms/10ms"), &["--runtime", "0ms", "--period", "1ms"]).fails(2, &["a budget of 0 ms"]);
+    // Read; nothing schedules here, or the program is missing.
+    let ran = run(Some("4ms/10ms"), &[]);
+    assert!(!ran.err.contains("LAXITY_RESERVATION") && ran.code != Some(0), "{}", ran.err);
+}
+
 /// Fails when options of the server are not looked at before it does anything.
 #[test]
 fn invalid_servers_do_not_start() {

@@ -74,7 +74,12 @@ impl Client {
     /// single request.
     pub fn unconnected() -> Client {
         let path = std::env::var_os(SOCKET_VARIABLE).filter(|path| !path.is_empty());
-        Client { path: path.map_or_else(|| PathBuf::from(SOCKET_PATH), PathBuf::from) }
+        Client::unconnected_to(path.map_or_else(|| PathBuf::from(SOCKET_PATH), PathBuf::from))
+    }
+
+    /// The same for a socket.
+    pub fn unconnected_to(path: impl Into<PathBuf>) -> Client {
+        Client { path: path.into() }
     }
 
     /// Connects to a socket.
@@ -82,7 +87,7 @@ impl Client {
     /// # Errors
     /// No server listens, or the caller may not connect.
     pub fn connect_to(path: impl Into<PathBuf>) -> Result<Client, Error> {
-        let client = Client { path: path.into() };
+        let client = Client::unconnected_to(path);
         client.stream().map(|_| client)
     }
 
