@@ -93,7 +93,9 @@ mod live {
     // So that its libraries are built before this runs.
     use laxity_reserve_c as _;
 
-    use super::machine::{self, VmOutput, available, example, file, number, part, stripped, tool};
+    use super::machine::{
+        self, VmOutput, available, binary, example, file, number, part, stripped, tool,
+    };
 
     /// A program in C with the static library.
     fn compiled(source: &str, name: &str) -> PathBuf {
@@ -236,6 +238,50 @@ mod live {
         let start =
             "ended with 0\nended with 0\nenabled\nPolicy berate\nended with 0\nkernel content\n";
         assert_eq!(part(&text, "start"), start);
+    }
+
+    /// A program without any privilege asks RealtimeKit on D-Bus: it has a reservation of its user, which grows to
+    /// twice its work within seconds, and from then on misses no deadline beside a compilation.
+    ///
+    /// Fails when the runtime does not follow (tried without `resize`), when the service lacks a privilege (tried with
+    /// the socket of another user), and when a second service takes the name.
+    #[test]
+    fn clients_of_realtimekit_have_reservations() {
+        if !available() {
+            return;
+        }
+        if Command::new("dbus-daemon").arg("--version").output().is_err() {
+            machine::lacking("there is no dbus-daemon");
+            return;
+        }
+        let conf = std::fs::read_to_string(file("crates/rtkit/tests/bus.conf")).expect("a file");
+        let conf = conf.replace("@POLICY@", "/job/laxity-rtkit.conf").replace("@OWN@", "");
+        let bus = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bus.conf");
+        std::fs::write(&bus, conf.replace("@FOLDER@", "/run/dbus")).expect("a file");
+        let programs = [
+            stripped(Path::new(env!("CARGO_BIN_EXE_laxity"))),
+            stripped(&binary("laxity-rtkit", "laxity-rtkit")),
+            stripped(&example("laxity-rtkit", "realtime")),
+            stripped(&tool("tasks")),
+            "dbus-daemon".into(),
+            "setpriv".into(),
+        ];
+        let places = [bus, file("packaging/laxity-rtkit.conf")];
+        let text =
+            run("rtkit.sh", &[], &programs, places.iter().map(|place| place.display().to_string()));
+
+        assert_contains(part(&text, "without"), &["refused: ", "ServiceUnknown", "ended with 0"]);
+        let denied = "refused: org.freedesktop.DBus.Error.AccessDenied: priority 21";
+        assert_contains(part(&text, "refused"), &[denied]);
+        let granted = part(&text, "granted");
+        let runtime = granted.trim().strip_prefix("\"user\":1000\"runtime_ns\":");
+        let runtime = runtime.and_then(|rest| rest.split('\n').next()?.parse::<u64>().ok());
+        assert!(runtime.is_some_and(|ns| (1_500_000..=5_000_000).contains(&ns)), "{granted}");
+        assert_contains(granted, &["\ngranted\n", "none is left"]);
+        assert_eq!(number(granted, "second half", "missed"), 0, "{granted}");
+        let again = part(&text, "again");
+        assert_contains(again, &["has an owner", "ended with 1\n", "makes reservations\n"]);
+        assert!(text.ends_with("kernel content\n"), "{text}");
     }
 
     /// Programs in C, Rust and Python, without any privilege, reserve for themselves and are in time

@@ -62,7 +62,7 @@ fn systemd_understands_the_drop_in() {
     folder.write("player.service.d/reservation.conf", with_command_of_tests(&text));
     understood_by_systemd(&folder, &[unit]);
 
-    let value = |key: &str| text.lines().filter_map(|line| line.strip_prefix(key)).last();
+    let value = |key: &str| text.lines().rev().find_map(|line| line.strip_prefix(key));
     let (name, reservation) = value("Environment=").and_then(|v| v.split_once('=')).expect("one");
     let start = value("ExecStart=/usr/local/bin/laxity ").expect("a command");
     let run = |reservation: &str| {

@@ -10,10 +10,8 @@ use crate::config::Parameters;
 /// The least runtime, and the step in which runtimes differ: the least that the server of reservations grants
 /// to users.
 pub const MIN_RUNTIME: Duration = Duration::from_micros(100);
-/// The number of observed intervals after which a runtime may become less.
-const SHRINK_INTERVALS: u32 = 10;
-/// The number of observed intervals without a request for more after one was refused.
-const PAUSE_INTERVALS: u32 = 10;
+/// The time after which a runtime may become less, and after which more is asked for again once it was refused.
+const SETTLING_TIME: Duration = Duration::from_secs(10);
 
 /// What a thread has used since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,9 +25,11 @@ pub struct Usage {
 /// Bounds of a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
+    /// The runtime that the thread started with.
+    pub start_runtime: Duration,
     /// The greatest runtime.
     pub max_runtime: Duration,
-    /// Threads with jobs of this length or longer do not get more.
+    /// Threads with jobs of this length or longer have the runtime that they started with, or less.
     pub max_job: Duration,
 }
 
@@ -37,16 +37,19 @@ pub struct Bounds {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Demand {
     last: Option<(Duration, Usage)>,
-    /// The greatest demand of the intervals that are counted.
+    /// The CPU time of the job that has not ended.
+    open_job: Duration,
+    /// The greatest demand since a time.
     peak: Duration,
-    intervals: u32,
-    pause: u32,
+    since: Option<Duration>,
+    /// Until when it asks for no more.
+    paused: Duration,
 }
 
 impl Demand {
     /// Takes in what a thread has used until a time, and returns the runtime that it should have instead of its
     /// own: at once and at most twice as much if it uses more than half, and at least half of its own if it used
-    /// less than a quarter in ten intervals.
+    /// less than a quarter for ten seconds.
     pub fn observe(
         &mut self,
         now: Duration,
@@ -57,38 +60,41 @@ impl Demand {
         let (then, before) = self.last.replace((now, usage))?;
         let elapsed = now.saturating_sub(then);
         let used = usage.cpu_time.saturating_sub(before.cpu_time);
-        // Nothing is known about jobs that have not ended.
         let jobs = u32::try_from(usage.blocks.saturating_sub(before.blocks)).ok()?;
-        if used.is_zero() || elapsed.is_zero() || jobs == 0 || used / jobs >= bounds.max_job {
+        if used.is_zero() || elapsed.is_zero() {
             return None;
         }
-        let wanted =
-            (2 * runtime(used, jobs, elapsed, own.period)).min(bounds.max_runtime).max(MIN_RUNTIME);
-        self.peak = self.peak.max(wanted);
-        self.intervals += 1;
+        let job = if jobs == 0 { self.open_job + used } else { used / jobs };
+        self.open_job = if jobs == 0 { job } else { Duration::ZERO };
+        if job >= bounds.max_job {
+            return (own.runtime > bounds.start_runtime).then_some(bounds.start_runtime);
+        }
+        let wanted = if jobs > 0 {
+            2 * runtime(used, jobs, elapsed, own.period)
+        } else if at_rate(used, elapsed, own.period) >= own.runtime / 2 {
+            // Held back, it falls behind and does not block; how far is unknown.
+            2 * own.runtime
+        } else {
+            return None;
+        };
+        let wanted = wanted.min(bounds.max_runtime).max(MIN_RUNTIME);
         if wanted > own.runtime {
-            self.restart();
-            if self.pause > 0 {
-                self.pause -= 1;
-                return None;
-            }
-            return Some(wanted.min(2 * own.runtime));
+            (self.peak, self.since) = (Duration::ZERO, None);
+            return (now >= self.paused).then_some(wanted.min(2 * own.runtime));
         }
-        if self.intervals < SHRINK_INTERVALS {
+        self.peak = self.peak.max(wanted);
+        let since = *self.since.get_or_insert(then);
+        if now - since < SETTLING_TIME {
             return None;
         }
-        let peak = self.peak;
-        self.restart();
+        let peak = std::mem::take(&mut self.peak);
+        self.since = None;
         (2 * peak <= own.runtime).then(|| round_up(own.runtime / 2))
     }
 
-    /// Asks for no more for a while.
-    pub fn refused(&mut self) {
-        self.pause = PAUSE_INTERVALS;
-    }
-
-    fn restart(&mut self) {
-        (self.peak, self.intervals) = (Duration::ZERO, 0);
+    /// Asks for no more for ten seconds.
+    pub fn refused(&mut self, now: Duration) {
+        self.paused = now + SETTLING_TIME;
     }
 }
 
@@ -99,9 +105,13 @@ fn runtime(used: Duration, jobs: u32, elapsed: Duration, period: Duration) -> Du
     let periods = interval.as_nanos() / (2 * period.as_nanos()).max(1);
     let periods = u32::try_from(periods).unwrap_or(u32::MAX).max(1);
     // Several jobs may fall into a period.
+    round_up((job / periods).max(at_rate(used, elapsed, period)))
+}
+
+/// What is used in a period, on average.
+fn at_rate(used: Duration, elapsed: Duration, period: Duration) -> Duration {
     let rate = used.as_nanos().saturating_mul(period.as_nanos()) / elapsed.as_nanos().max(1);
-    let rate = Duration::from_nanos(u64::try_from(rate).unwrap_or(u64::MAX));
-    round_up((job / periods).max(rate))
+    Duration::from_nanos(u64::try_from(rate).unwrap_or(u64::MAX))
 }
 
 /// The next multiple of half of [`MIN_RUNTIME`], twice of which is a multiple of it.
@@ -116,6 +126,11 @@ mod tests {
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
+    const BOUNDS: Bounds = Bounds {
+        start_runtime: Duration::from_micros(500),
+        max_runtime: Duration::from_micros(2500),
+        max_job: Duration::from_millis(200),
+    };
 
     fn us(us: u64) -> Duration {
         Duration::from_micros(us)
@@ -125,11 +140,10 @@ mod tests {
     /// demand. Returns its runtimes in us, one a second.
     fn follow(start: u64, job: u64, jobs: u64, seconds: u32) -> Vec<u128> {
         let mut own = Parameters { runtime: us(start), period: us(5000) };
-        let bounds = Bounds { max_runtime: us(2500), max_job: us(200_000) };
         let (mut demand, mut usage) = (Demand::default(), Usage::default());
         let mut runtimes = Vec::new();
         for second in 0..seconds {
-            if let Some(runtime) = demand.observe(second * SECOND, usage, own, bounds) {
+            if let Some(runtime) = demand.observe(second * SECOND, usage, own, BOUNDS) {
                 own.runtime = runtime;
             }
             runtimes.push(own.runtime.as_micros());
@@ -163,17 +177,44 @@ mod tests {
         assert_eq!(follow(500, 130, 150, 40).last(), Some(&500));
     }
 
+    /// Fails when a thread that has fallen behind, and so does not block, keeps its runtime, and when one that
+    /// computes all the time keeps more than it started with.
+    #[test]
+    fn threads_that_fall_behind_get_more() {
+        // Jobs of 750 us in each period of 5 ms, with 500 us for them: it is behind until it has more.
+        let mut own = Parameters { runtime: us(500), period: us(5000) };
+        let (mut demand, mut usage, mut behind) = (Demand::default(), Usage::default(), 0);
+        for tenth in 0..40 {
+            own.runtime =
+                demand.observe(tenth * SECOND / 10, usage, own, BOUNDS).unwrap_or(own.runtime);
+            behind += 20 * 750;
+            let used = behind.min(20 * own.runtime.as_micros() as u64);
+            behind -= used;
+            usage.cpu_time += us(used);
+            usage.blocks += if behind == 0 { 20 } else { 0 };
+        }
+        assert_eq!((own.runtime, behind), (us(2000), 0));
+
+        let mut own = Parameters { runtime: us(500), period: us(5000) };
+        let (mut demand, mut usage) = (Demand::default(), Usage::default());
+        for tenth in 0..40 {
+            own.runtime =
+                demand.observe(tenth * SECOND / 10, usage, own, BOUNDS).unwrap_or(own.runtime);
+            usage.cpu_time += 20 * own.runtime;
+        }
+        assert_eq!(own.runtime, us(500));
+    }
+
     /// Fails when a thread that sleeps or computes all the time loses or gets runtime.
     #[test]
     fn threads_without_jobs_keep_their_runtime() {
         assert_eq!(follow(500, 0, 0, 40).last(), Some(&500));
         assert_eq!(follow(500, 1_000_000, 1, 40).last(), Some(&500));
         let own = Parameters { runtime: us(500), period: us(5000) };
-        let bounds = Bounds { max_runtime: us(2500), max_job: us(200_000) };
         let mut demand = Demand::default();
         for second in 0..40 {
             let usage = Usage { cpu_time: second * us(999_000), blocks: 7 };
-            assert_eq!(demand.observe(second * SECOND, usage, own, bounds), None);
+            assert_eq!(demand.observe(second * SECOND, usage, own, BOUNDS), None);
         }
     }
 
@@ -181,16 +222,15 @@ mod tests {
     #[test]
     fn refused_runtimes_are_asked_for_later() {
         let own = Parameters { runtime: us(500), period: us(5000) };
-        let bounds = Bounds { max_runtime: us(2500), max_job: us(200_000) };
         let mut demand = Demand::default();
         let mut asked = Vec::new();
         for second in 0..25_u32 {
             let usage = Usage { cpu_time: second * us(90_000), blocks: u64::from(second) * 100 };
-            if demand.observe(second * SECOND, usage, own, bounds).is_some() {
+            if demand.observe(second * SECOND, usage, own, BOUNDS).is_some() {
                 asked.push(second);
-                demand.refused();
+                demand.refused(second * SECOND);
             }
         }
-        assert_eq!(asked, [1, 12, 23]);
+        assert_eq!(asked, [1, 11, 21]);
     }
 }

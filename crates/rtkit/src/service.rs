@@ -28,6 +28,8 @@ pub struct Service {
 /// The bus cannot be reached, or does not let this process have the name: another one has it, or the bus's
 /// policy denies it.
 pub fn serve(bus: Builder<'_>, supervisor: Arc<Supervisor>) -> zbus::Result<Connection> {
+    // A service that runs keeps the name.
+    let bus = bus.allow_name_replacements(false).replace_existing_names(false);
     bus.serve_at(PATH, Service { supervisor })?.name(NAME)?.build()
 }
 

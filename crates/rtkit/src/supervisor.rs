@@ -1,5 +1,6 @@
 //! Reservations of the threads that asked for real-time priority, from the request to their end.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,11 +13,15 @@ use crate::sys;
 use crate::table::{Entry, Reserved, Table};
 use crate::thread::Thread;
 
-/// The interval at which demand is observed. Jobs are counted, so that an interval of many is enough.
+/// The interval at which demand is observed.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// The server is asked in each such interval number whether a reservation is still there: it ends with the
-/// scheduler, and with an affinity that rules its CPU out.
-const QUERY_INTERVALS: u64 = 5;
+/// That interval after a reservation is made, when its runtime may be far too small.
+const FIRST_INTERVAL: Duration = Duration::from_millis(100);
+/// The number of those.
+const FIRST_INTERVALS: u32 = 20;
+/// The interval at which the server is asked whether a reservation is still there: it ends with the scheduler,
+/// and with an affinity that rules its CPU out.
+const QUERY_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The state of the service.
 #[derive(Debug)]
@@ -25,14 +30,22 @@ pub struct Supervisor {
     client: Client,
     start: Instant,
     table: Mutex<Table>,
-    entered: Condvar,
+    granted: Condvar,
+    /// The number of short intervals to come.
+    first_intervals: AtomicU32,
 }
 
 impl Supervisor {
     /// A supervisor that reserves with a client, which must be root's.
     pub fn new(config: Config, client: Client) -> Supervisor {
-        let (table, entered) = (Mutex::default(), Condvar::new());
-        Supervisor { config, client, start: Instant::now(), table, entered }
+        Supervisor {
+            config,
+            client,
+            start: Instant::now(),
+            table: Mutex::default(),
+            granted: Condvar::new(),
+            first_intervals: AtomicU32::new(0),
+        }
     }
 
     /// The configuration.
@@ -63,7 +76,8 @@ impl Supervisor {
                 *reserved = Some(Reserved { parameters, in_force: true, demand });
                 // Another request for the thread, refused meanwhile, may have removed it.
                 self.table().keep(&entry);
-                self.entered.notify_all();
+                self.first_intervals.store(FIRST_INTERVALS, Ordering::Relaxed);
+                self.granted.notify_all();
                 Ok(())
             }
             Err(error) => {
@@ -122,24 +136,31 @@ impl Supervisor {
 
     /// Observes demand, changes reservations and makes lost ones again, for ever.
     pub fn run(&self) -> ! {
+        let mut query = Duration::ZERO;
         loop {
             let table = self.table();
             let idle = |table: &mut Table| table.entries().is_empty();
-            drop(self.entered.wait_while(table, idle));
-            std::thread::sleep(INTERVAL);
-            self.refine(self.start.elapsed());
+            drop(self.granted.wait_while(table, idle));
+            let left = self.first_intervals.load(Ordering::Relaxed);
+            self.first_intervals.store(left.saturating_sub(1), Ordering::Relaxed);
+            std::thread::sleep(if left > 0 { FIRST_INTERVAL } else { INTERVAL });
+            let now = self.start.elapsed();
+            let is_due = now >= query;
+            if is_due {
+                query = now + QUERY_INTERVAL;
+            }
+            self.refine(now, is_due);
         }
     }
 
     /// Takes in what each thread has used until a time since the start of the service, and adjusts its
-    /// reservation.
-    pub fn refine(&self, now: Duration) {
+    /// reservation. With `query` it asks the server first whether that is still there.
+    pub fn refine(&self, now: Duration, query: bool) {
         let entries = {
             let mut table = self.table();
             table.purge(Instant::now(), &self.config.limits);
             table.entries()
         };
-        let query = now.as_secs() % QUERY_INTERVALS == 0;
         for entry in entries {
             let mut reserved = entry.reserved.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(reserved) = reserved.as_mut() {
@@ -163,14 +184,17 @@ impl Supervisor {
             reserved.in_force = self.request(entry, own).is_ok();
             return;
         }
-        let max_runtime = own.period * self.config.max_percent / 100;
-        let bounds = Bounds { max_runtime, max_job: self.config.rttime_max };
+        let bounds = Bounds {
+            start_runtime: own.period * self.config.start_percent / 100,
+            max_runtime: own.period * self.config.max_percent / 100,
+            max_job: self.config.rttime_max,
+        };
         let Some(runtime) = reserved.demand.observe(now, usage, own, bounds) else { return };
-        self.resize(entry, reserved, runtime);
+        self.resize(entry, reserved, now, runtime);
     }
 
     /// Changes a runtime. A larger one that does not fit becomes what fits, or stays.
-    fn resize(&self, entry: &Entry, reserved: &mut Reserved, runtime: Duration) {
+    fn resize(&self, entry: &Entry, reserved: &mut Reserved, now: Duration, runtime: Duration) {
         let own = reserved.parameters;
         if self.release(entry).is_err() {
             return;
@@ -178,7 +202,7 @@ impl Supervisor {
         let mut result = self.request(entry, Parameters { runtime, ..own });
         reserved.parameters.runtime = runtime;
         if let Err(error) = &result {
-            reserved.demand.refused();
+            reserved.demand.refused(now);
             let fits = error.max_runtime().filter(|fits| *fits > own.runtime && *fits < runtime);
             reserved.parameters.runtime = fits.unwrap_or(own.runtime);
             result = self.request(entry, reserved.parameters);

@@ -104,14 +104,15 @@ fn has_line(text: &str, call: &str, result: &str) {
 /// A thread gets a reservation by its priority, and loses it with its end; the properties are RealtimeKit's.
 ///
 /// Fails when a method or property has another name or type, when the priority has no effect, when the thread
-/// id is not the one that is reserved for, and when a second request is refused, or leaves the first
-/// reservation.
+/// id is not the one that is reserved for, when a second request is refused, or leaves the first reservation,
+/// and when a second service takes the name (tried with the flags of zbus).
 #[test]
 fn threads_get_reservations() {
     let Some(bus) = Bus::start("threads") else { return };
     let (folder, scheduler) = (Folder::new("rtkit-threads"), FakeScheduler::default());
     let _server = serve(&folder, &scheduler, ConnectionLimits::default());
     let _service = TestService::start(&bus, &folder.socket(), Config::default());
+    assert!(TestService::second_is_refused(&bus), "the name changed hands");
     let proxy = client(&bus.address);
     assert_eq!(proxy.get_property::<i64>("RTTimeUSecMax").expect("a property"), 200_000);
     assert_eq!(proxy.get_property::<i32>("MaxRealtimePriority").expect("a property"), 20);
@@ -146,7 +147,7 @@ fn threads_get_reservations() {
 /// What RealtimeKit refuses is refused by the same error, and leaves nothing.
 ///
 /// Fails when a thread of another process or user is taken, or a priority out of range; when an error has another
-/// name; and when a refused thread counts.
+/// name.
 #[test]
 fn wrong_requests_are_refused() {
     let Some(bus) = Bus::start("wrong") else { return };
@@ -230,12 +231,15 @@ fn users_are_told_apart() {
 /// scheduler lost is made again; a thread that uses more than its runtime gets more.
 ///
 /// Fails when the service keeps a connection to a server that has ended, when a lost reservation stays lost
-/// (tried without the query), when one is taken for lost since the server is away, and when demand has no effect.
+/// (tried without the query), when demand has no effect (tried without `resize`), and when a refused thread counts
+/// (tried without `remove`).
 #[test]
 fn reservations_follow_server_and_demand() {
     let Some(bus) = Bus::start("follow") else { return };
     let (folder, scheduler) = (Folder::new("rtkit-follow"), FakeScheduler::default());
-    let service = TestService::start(&bus, &folder.socket(), Config::default());
+    let limits = Limits { threads_per_user: 1, ..Limits::default() };
+    let config = Config { limits, ..Config::default() };
+    let service = TestService::start(&bus, &folder.socket(), config);
     let proxy = client(&bus.address);
     let (tids, tid) = mpsc::channel();
     let (stop, stopped) = mpsc::channel::<()>();
@@ -248,23 +252,23 @@ fn reservations_follow_server_and_demand() {
         }
     });
     let tid = tid.recv().expect("an id");
-    let realtime = || call(&proxy, "MakeThreadRealtime", &(u64::from(tid), 20_u32));
-    let (name, text) = realtime().expect_err("no server");
+    let realtime = |tid| call(&proxy, "MakeThreadRealtime", &(u64::from(tid), 20_u32));
+    let (name, text) = realtime(current_tid()).expect_err("no server");
     assert_eq!((name.as_str(), text.contains("laxity cpu serve")), (FAILED, true), "{text}");
 
     let server = serve(&folder, &scheduler, ConnectionLimits::default());
-    realtime().expect("a server");
+    realtime(tid).expect("a server");
     drop(server);
     let seconds = Duration::from_secs;
-    service.supervisor.refine(seconds(5));
+    service.supervisor.refine(seconds(5), true);
     assert_eq!(reserved(&scheduler).len(), 1);
     let _server = serve(&folder, &scheduler, ConnectionLimits::default());
     scheduler.lose_all();
-    service.supervisor.refine(seconds(10));
+    service.supervisor.refine(seconds(10), true);
     assert_eq!(reserved(&scheduler)[0].1, 500, "made again");
     for second in 11..14 {
         std::thread::sleep(Duration::from_millis(200));
-        service.supervisor.refine(seconds(second));
+        service.supervisor.refine(seconds(second), false);
     }
     let runtime = reserved(&scheduler)[0].1;
     assert!(runtime >= 1000, "{runtime} us");

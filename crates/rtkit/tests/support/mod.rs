@@ -15,27 +15,8 @@ use zbus::blocking::proxy::Proxy;
 pub const DENIED: &str = "org.freedesktop.DBus.Error.AccessDenied";
 pub const FAILED: &str = "org.freedesktop.DBus.Error.Failed";
 
-/// As the system bus: what no policy allows is denied.
-const CONFIGURATION: &str = r#"<busconfig>
-  <type>system</type>
-  <listen>unix:path=@FOLDER@/bus</listen>
-  <auth>EXTERNAL</auth>
-  <policy context="default">
-    <allow user="*"/>
-    <deny own="*"/>
-    <deny send_type="method_call"/>
-    <allow send_type="signal"/>
-    <allow send_requested_reply="true" send_type="method_return"/>
-    <allow send_requested_reply="true" send_type="error"/>
-    <allow receive_type="method_call"/>
-    <allow receive_type="method_return"/>
-    <allow receive_type="error"/>
-    <allow receive_type="signal"/>
-    <allow send_destination="org.freedesktop.DBus"/>
-  </policy>
-  @OWN@
-  <include>@POLICY@</include>
-</busconfig>"#;
+/// As the system bus has it, with places to fill in.
+const CONFIGURATION: &str = include_str!("../bus.conf");
 
 /// A running bus.
 pub struct Bus {
@@ -95,6 +76,14 @@ impl TestService {
         let builder = Builder::address(bus.address.as_str()).expect("an address");
         let connection = serve(builder, Arc::clone(&supervisor)).expect("the name");
         TestService { supervisor, _connection: connection }
+    }
+
+    /// Whether a second service is refused the name.
+    pub fn second_is_refused(bus: &Bus) -> bool {
+        let client = Client::unconnected_to("/nowhere/at/all");
+        let builder = Builder::address(bus.address.as_str()).expect("an address");
+        let second = serve(builder, Arc::new(Supervisor::new(Config::default(), client)));
+        matches!(second, Err(zbus::Error::NameTaken))
     }
 }
 
