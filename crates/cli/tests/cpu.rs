@@ -87,6 +87,7 @@ mod live {
     use std::collections::BTreeMap;
     use std::path::{Path, PathBuf};
     use std::process::Command;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     use serde_json::Value;
 
@@ -125,6 +126,27 @@ mod live {
         let mut lines = text.lines().map(str::to_owned);
         let (program, home) = (lines.next().expect("a program"), lines.next().expect("a folder"));
         (program.into(), home, lines.collect())
+    }
+
+    /// The configuration of a bus with the policy of the package, as files in the machine; `None` where there is no
+    /// program for it.
+    fn bus() -> Option<[String; 2]> {
+        if Command::new("dbus-daemon").arg("--version").output().is_err() {
+            machine::lacking("there is no dbus-daemon");
+            return None;
+        }
+        let text = std::fs::read_to_string(file("crates/rtkit/tests/bus.conf")).expect("a file");
+        // systemd sees names on the bus once it has its own.
+        let own = "<policy user=\"root\"><allow own=\"org.freedesktop.systemd1\"/></policy>";
+        let text = text.replace("@POLICY@", "/job/laxity-rtkit.conf").replace("@OWN@", own);
+        // Another test may take one along at this time.
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("bus-{}-{number}.conf", std::process::id());
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::write(&path, text.replace("@FOLDER@", "/run/dbus")).expect("a file");
+        let policy = file("packaging/laxity-rtkit.conf").display().to_string();
+        Some([format!("{}:/job/bus.conf", path.display()), policy])
     }
 
     /// A script under the kernel for CPUs, with files of this machine at their places there.
@@ -174,7 +196,8 @@ mod live {
     /// The services run under their confinement: the CPUs are scheduled from `enable --now` to
     /// `stop`, by another policy after `reload`, and the first program to ask for a reservation starts
     /// the server. Thread IDs differ from the kernel's, as in a container: the requesting program has
-    /// the reservation, keeps its deadlines, and is listed by its ID; other namespaces do not see it.
+    /// the reservation, keeps its deadlines, and is listed by its ID; other namespaces do not see it. A client of
+    /// RealtimeKit has one, too, and a nice value.
     ///
     /// Fails when the scheduler's service lacks a privilege (tried: `CapabilityBoundingSet=CAP_NET_ADMIN`),
     /// when a reload to the policy that is there counts as a failure (tried: `ExecReload` without its `-`),
@@ -199,17 +222,24 @@ mod live {
             "laxity-cpu.service",
             "laxity-cpu-reservations.socket",
             "laxity-cpu-reservations.service",
+            "laxity-rtkit.service",
         ]
         .map(|name| file(&format!("packaging/{name}")));
         let places = targets.chain(ours).map(|unit| {
             let name = unit.file_name().and_then(|n| n.to_str()).expect("a name");
             format!("{}:/etc/systemd/system/{name}", unit.display())
         });
+        let Some(bus) = bus() else { return };
+        let places = places.chain(bus);
         let programs = [
             folder.join("systemd"),
             "systemctl".into(),
             "setpriv".into(),
+            "dbus-daemon".into(),
+            "busctl".into(),
             stripped(Path::new(env!("CARGO_BIN_EXE_laxity"))),
+            stripped(&binary("laxity-rtkit", "laxity-rtkit")),
+            stripped(&example("laxity-rtkit", "realtime")),
             stripped(&tool("tasks")),
         ];
         let text = run("units.sh", &[], &programs, places);
@@ -223,6 +253,10 @@ mod live {
         let reload =
             "ended with 0\nlaxity-cpu.service is active, success\nenabled\nPolicy berate\n";
         assert_eq!(part(&text, "reload"), reload);
+        let rtkit = part(&text, "rtkit");
+        let states = "laxity-rtkit.service is active, success\nrtkit-daemon.service is active, success\ngranted\n";
+        assert_contains(rtkit, &[states, "ended with 0\n-5\n"]);
+        assert!(rtkit.ends_with("rtkit-daemon.service is inactive, success\n"), "{rtkit}");
         let reservations = part(&text, "reservations");
         let known = "laxity-cpu-reservations.service is active, success\nit is known\nunseen ";
         let refused =
@@ -243,21 +277,14 @@ mod live {
     /// A program without any privilege asks RealtimeKit on D-Bus: it has a reservation of its user, which grows to
     /// twice its work within seconds, and from then on misses no deadline beside a compilation.
     ///
-    /// Fails when the runtime does not follow (tried without `resize`), when the service lacks a privilege (tried with
-    /// the socket of another user), and when a second service takes the name.
+    /// Fails when the runtime does not follow (tried without `resize`: all jobs are late), and when a second service takes
+    /// the name (tried with the flags of zbus).
     #[test]
     fn clients_of_realtimekit_have_reservations() {
         if !available() {
             return;
         }
-        if Command::new("dbus-daemon").arg("--version").output().is_err() {
-            machine::lacking("there is no dbus-daemon");
-            return;
-        }
-        let conf = std::fs::read_to_string(file("crates/rtkit/tests/bus.conf")).expect("a file");
-        let conf = conf.replace("@POLICY@", "/job/laxity-rtkit.conf").replace("@OWN@", "");
-        let bus = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bus.conf");
-        std::fs::write(&bus, conf.replace("@FOLDER@", "/run/dbus")).expect("a file");
+        let Some(bus) = bus() else { return };
         let programs = [
             stripped(Path::new(env!("CARGO_BIN_EXE_laxity"))),
             stripped(&binary("laxity-rtkit", "laxity-rtkit")),
@@ -266,9 +293,7 @@ mod live {
             "dbus-daemon".into(),
             "setpriv".into(),
         ];
-        let places = [bus, file("packaging/laxity-rtkit.conf")];
-        let text =
-            run("rtkit.sh", &[], &programs, places.iter().map(|place| place.display().to_string()));
+        let text = run("rtkit.sh", &[], &programs, bus.into_iter());
 
         assert_contains(part(&text, "without"), &["refused: ", "ServiceUnknown", "ended with 0"]);
         let denied = "refused: org.freedesktop.DBus.Error.AccessDenied: priority 21";

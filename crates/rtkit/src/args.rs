@@ -19,7 +19,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = -15, allow_negative_numbers = true,
           value_parser = clap::value_parser!(i32).range(-20..=19))]
     min_nice_level: i32,
-    /// Threads that compute for longer without blocking keep the runtime that they start with.
+    /// Threads that compute for longer without blocking have the runtime that they start with.
     #[arg(long, value_name = "USEC", default_value_t = 200_000)]
     rttime_usec_max: u32,
     /// The period of the greatest priority.

@@ -27,7 +27,7 @@ pub struct Config {
     /// The least nice value that is granted, RealtimeKit's `MinNiceLevel`.
     pub min_nice: i32,
     /// CPU time without blocking after which RealtimeKit has the kernel stop a thread (`RTTimeUSecMax`).
-    /// Here a reservation bounds the thread already; one whose jobs are longer does not get more.
+    /// Here a reservation bounds the thread already; one whose jobs are longer has what it started with.
     pub rttime_max: Duration,
     /// The period for the greatest priority. A fixed priority says how urgent a thread is among others; the
     /// deadline-monotonic order (Leung and Whitehead 1982) is the order of relative deadlines that gives the

@@ -15,18 +15,18 @@ laxity cpu up
 # Users have no access to the socket.
 laxity cpu serve --share 50% --mode 0600 2>/tmp/server &
 wait_for grep -q "up to 50" /tmp/server
-as_user="setpriv --reuid 1000 --regid 1000 --clear-groups"
+as_user() { setpriv --reuid 1000 --regid 1000 --clear-groups "$@"; }
 
 echo "== without"
-with_status $as_user realtime 1 10000 10 2
+with_status as_user realtime 1 10000 10 2
 laxity-rtkit 2>/tmp/rtkit &
 wait_for grep -q "makes reservations" /tmp/rtkit
 echo "== refused"
-with_status $as_user realtime 21 10000 10 2
+with_status as_user realtime 21 10000 10 2
 echo "== granted"
 tasks compile 3 7 60000000 >/dev/null &
 load=$!
-$as_user realtime 1 10000 1500 400 >/tmp/realtime &
+as_user realtime 1 10000 1500 400 >/tmp/realtime &
 realtime=$!
 wait_for grep -q granted /tmp/realtime
 # Loading the control program takes seconds beside the compilation.
