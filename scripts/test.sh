@@ -50,6 +50,7 @@ program optional tcpdump tcpdump tcpdump tcpdump tcpdump tcpdump
 program optional ffmpeg ffmpeg ffmpeg-free ffmpeg ffmpeg ffmpeg
 program optional cyclictest rt-tests realtime-tests rt-tests rt-tests rt-tests
 program optional dbus-daemon dbus-daemon dbus-daemon dbus dbus-daemon dbus
+program optional pipewire pipewire pipewire pipewire pipewire pipewire
 program optional systemd-analyze systemd systemd systemd systemd ''
 program optional coqc coq coq coq coq coq
 program optional chromium chromium chromium chromium chromium chromium

@@ -85,6 +85,7 @@ mod machine;
 #[cfg(feature = "kernel")]
 mod live {
     use std::collections::BTreeMap;
+    use std::os::unix::fs::PermissionsExt as _;
     use std::path::{Path, PathBuf};
     use std::process::Command;
     use std::sync::atomic::{AtomicU32, Ordering};
@@ -147,6 +148,42 @@ mod live {
         std::fs::write(&path, text.replace("@FOLDER@", "/run/dbus")).expect("a file");
         let policy = file("packaging/laxity-rtkit.conf").display().to_string();
         Some([format!("{}:/job/bus.conf", path.display()), policy])
+    }
+
+    /// PipeWire of this machine with the modules and plugins of the test, each a program for the machine; `None` where
+    /// it is not installed.
+    fn pipewire() -> Option<Vec<PathBuf>> {
+        let folders = std::fs::read_dir("/usr/lib").into_iter().flatten().flatten();
+        let folders = folders.map(|e| e.path()).chain(["/usr/lib".into(), "/usr/lib64".into()]);
+        let Some(folder) = folders.into_iter().find(|f| f.join("pipewire-0.3").exists()) else {
+            machine::lacking("there is no pipewire");
+            return None;
+        };
+        let modules = "rt protocol-native metadata client-node client-device access adapter \
+                       link-factory session-manager";
+        let modules = modules.split_whitespace();
+        let modules =
+            modules.map(|m| folder.join(format!("pipewire-0.3/libpipewire-module-{m}.so")));
+        let plugins = [
+            "support/libspa-support",
+            "support/libspa-dbus",
+            "audioconvert/libspa-audioconvert",
+            "audiotestsrc/libspa-audiotestsrc",
+        ];
+        let plugins = plugins.map(|p| folder.join(format!("spa-0.2/{p}.so")));
+        // Copies that may be executed, as the image takes programs only.
+        let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pipewire");
+        std::fs::create_dir_all(&to).expect("a folder");
+        let copy = |path: PathBuf| {
+            let copy = to.join(path.file_name().expect("a name"));
+            std::fs::copy(&path, &copy).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            let mode = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(&copy, mode).expect("a mode");
+            copy
+        };
+        let mut files: Vec<PathBuf> = modules.chain(plugins).map(copy).collect();
+        files.extend(["pipewire", "pw-link"].map(PathBuf::from));
+        Some(files)
     }
 
     /// A script under the kernel for CPUs, with files of this machine at their places there.
@@ -275,7 +312,8 @@ mod live {
     }
 
     /// A program without any privilege asks RealtimeKit on D-Bus: it has a reservation of its user, which grows to
-    /// twice its work within seconds, and from then on misses no deadline beside a compilation.
+    /// twice its work within seconds, and from then on misses no deadline beside a compilation. So does PipeWire by
+    /// its own module, whose sound has no gap.
     ///
     /// Fails when the runtime does not follow (tried without `resize`: all jobs are late), and when a second service takes
     /// the name (tried with the flags of zbus).
@@ -293,7 +331,15 @@ mod live {
             "dbus-daemon".into(),
             "setpriv".into(),
         ];
-        let text = run("rtkit.sh", &[], &programs, bus.into_iter());
+        let pipewire = pipewire();
+        let (sound, arguments): (&[PathBuf], &[&str]) = match &pipewire {
+            Some(files) => (files, &["pipewire"]),
+            None => (&[], &[]),
+        };
+        let conf = ["crates/kernel/tests/vm/pipewire.conf", "crates/kernel/tests/vm/client.conf"];
+        let conf = conf.map(|name| file(name).display().to_string());
+        let programs = [&programs[..], sound].concat();
+        let text = run("rtkit.sh", arguments, &programs, bus.into_iter().chain(conf));
 
         assert_contains(part(&text, "without"), &["refused: ", "ServiceUnknown", "ended with 0"]);
         let denied = "refused: org.freedesktop.DBus.Error.AccessDenied: priority 21";
@@ -302,8 +348,19 @@ mod live {
         let runtime = granted.trim().strip_prefix("\"user\":1000\"runtime_ns\":");
         let runtime = runtime.and_then(|rest| rest.split('\n').next()?.parse::<u64>().ok());
         assert!(runtime.is_some_and(|ns| (1_500_000..=5_000_000).contains(&ns)), "{granted}");
-        assert_contains(granted, &["\ngranted\n", "none is left"]);
+        assert_contains(granted, &["\ngranted\n"]);
+        assert_eq!(part(&text, "ended"), "none is left\n");
         assert_eq!(number(granted, "second half", "missed"), 0, "{granted}");
+        if pipewire.is_some() {
+            let sound = part(&text, "pipewire");
+            assert_eq!(number(sound, "sound", "xruns"), 0, "{sound}");
+            assert!(number(sound, "sound", "blocks") >= 120, "{sound}");
+            let reserved = sound.lines().any(|line| {
+                let words: Vec<&str> = line.split_whitespace().collect();
+                words.len() == 8 && words[4] == "5" && words[6] == "0"
+            });
+            assert!(reserved, "no reservation of 5 ms without misses: {sound}");
+        }
         let again = part(&text, "again");
         assert_contains(again, &["has an owner", "ended with 1\n", "makes reservations\n"]);
         assert!(text.ends_with("kernel content\n"), "{text}");
