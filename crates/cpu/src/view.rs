@@ -50,6 +50,8 @@ pub struct ServerView {
     pub kind: ServerKind,
     /// Whether it is of a reservation whose deadline is shorter than its period.
     pub constrained: bool,
+    /// How often it was replenished.
+    pub replenished: u64,
     /// The remaining budget.
     pub remaining: Span,
     /// The deadline, while it is ready.

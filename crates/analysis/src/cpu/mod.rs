@@ -19,7 +19,8 @@ use replay::{Replay, all_requests};
 
 pub use replay::AdmittedSet;
 pub use validate::{
-    CpuFault, CpuRules, CpuValidateError, CpuValidation, LateJob, Premise, judge, validate,
+    CpuFault, CpuRules, CpuValidateError, CpuValidation, LateJob, Premise, cluster_of_each_cpu,
+    judge, validate,
 };
 
 /// A policy's answers to reservations.

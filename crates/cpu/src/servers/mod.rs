@@ -224,6 +224,7 @@ impl Servers {
         let server = &mut self.servers[s as usize];
         server.budget = budget;
         server.remaining_budget = budget;
+        server.replenished.0 += 1;
         server.period = period;
         server.period_end = release.saturating_add(period);
         let base = match self.rules.slack {

@@ -74,6 +74,8 @@ pub(crate) struct Server {
     pub last_rise: u64,
     /// Its number among all servers that there were.
     pub serial: Unhashed,
+    /// How often it was replenished.
+    pub replenished: Unhashed,
 }
 
 impl Server {
@@ -106,6 +108,7 @@ impl Server {
             ledger_row_from: 0,
             last_rise: 0,
             serial: Unhashed::default(),
+            replenished: Unhashed::default(),
         }
     }
 

@@ -128,9 +128,10 @@ fn differs(before: &ServerView, now: &ServerView) -> bool {
     let due = |view: &ServerView| (view.state == ServerState::Ready).then_some(view.deadline);
     let facts = |view: &ServerView| {
         let promise = (view.steps, view.rest);
-        (view.serial, view.state, view.kind, view.constrained, due(view), view.release, promise)
+        let which = (view.serial, view.replenished, view.kind, view.constrained);
+        (which, view.state, due(view), view.release, promise)
     };
-    facts(before) != facts(now) || now.remaining > before.remaining
+    facts(before) != facts(now)
 }
 
 fn row(at: Time, call: u64, event: RunEvent, view: &ServerView) -> ServerRow {
@@ -153,6 +154,7 @@ fn row(at: Time, call: u64, event: RunEvent, view: &ServerView) -> ServerRow {
             ServerKind::Soft => RunKind::Soft,
             ServerKind::Shared => RunKind::Shared,
         },
+        replenished: view.replenished,
         remaining: view.remaining,
         deadline: view.deadline,
         release: view.release,

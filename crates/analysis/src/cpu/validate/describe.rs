@@ -73,12 +73,11 @@ impl fmt::Display for CpuFault {
                 "at {at} {task} was to be released at {}, before its share had caught up",
                 when(*release)
             ),
-            CpuFault::Sum { thousandths, cpus, .. } => write!(
-                f,
-                "from {at} on the shares added up to {}.{} % of {cpus} CPUs",
-                thousandths / (10 * u64::from(*cpus)),
-                thousandths / u64::from(*cpus) % 10
-            ),
+            CpuFault::Sum { thousandths, cpus, .. } => {
+                let percent = format!("{}.{} %", thousandths / 10, thousandths % 10);
+                write!(f, "from {at} on the shares added up to {percent} of a CPU, and there ")?;
+                if *cpus == 1 { write!(f, "is one") } else { write!(f, "are {cpus}") }
+            }
             CpuFault::Unready { task, .. } => {
                 write!(f, "at {at} a job of {task} was released, and its server was not ready")
             }

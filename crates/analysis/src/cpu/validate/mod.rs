@@ -292,23 +292,12 @@ pub fn validate(
     run: &CpuRunRecord,
 ) -> Result<CpuValidation, CpuValidateError> {
     let options = &scenario.policy.options;
-    if find(&run.policy).is_none() {
-        return Err(CpuValidateError::UnknownPolicy(run.policy.clone()));
-    }
+    let unknown = || CpuValidateError::UnknownPolicy(run.policy.clone());
+    let info = find(&run.policy).ok_or_else(unknown)?;
     if run.tasks.len() != tasks.len() || run.tasks.iter().zip(tasks).any(|(a, b)| *a != b.name) {
         return Err(CpuValidateError::OtherTasks);
     }
-    let clusters = match scenario.cpu.layout() {
-        Ok(Some(layout)) => {
-            let mut clusters = vec![0; layout.cpus() as usize];
-            for (k, set) in layout.clusters().iter().enumerate() {
-                set.iter().for_each(|cpu| clusters[cpu.index()] = k as u32);
-            }
-            clusters
-        }
-        _ => vec![0],
-    };
-    if clusters != run.clusters {
+    if cluster_of_each_cpu(scenario) != run.clusters {
         return Err(CpuValidateError::OtherCpus);
     }
     let requests = run.rows.iter().filter_map(|row| match row {
@@ -323,8 +312,27 @@ pub fn validate(
             return Err(CpuValidateError::OtherRequest { task, at });
         }
     }
+    if !info.keeps_deadlines {
+        let slices = run.rows.iter().filter(|row| matches!(row, RunRow::Slice(_))).count();
+        let illegal = Some(CpuFault::NoServers);
+        return Ok(CpuValidation { slices, illegal, ..CpuValidation::default() });
+    }
     let waits = run.policy == "bebs-credit" && options.bebs_credit.wakeup_granularity > Span::ZERO;
     Ok(judge(run, CpuRules { wakeups_wait: waits }))
+}
+
+/// The cluster of each CPU of a scenario, as records name them.
+pub fn cluster_of_each_cpu(scenario: &CpuScenario) -> Vec<u32> {
+    match scenario.cpu.layout() {
+        Ok(Some(layout)) => {
+            let mut clusters = vec![0; layout.cpus() as usize];
+            for (k, set) in layout.clusters().iter().enumerate() {
+                set.iter().for_each(|cpu| clusters[cpu.index()] = k as u32);
+            }
+            clusters
+        }
+        _ => vec![0],
+    }
 }
 
 fn asks(service: &Service, row: &RequestRow) -> bool {

@@ -14,8 +14,9 @@ pub(super) struct Server {
     pub state: RunState,
     pub kind: RunKind,
     pub deadline: u64,
-    /// The remaining budget.
+    /// The remaining budget, and of which replenishment.
     pub left: u64,
+    replenished: u64,
     pub ready_since: u64,
     promise: Promise,
     /// Steps of the promise that are over.
@@ -31,6 +32,7 @@ impl Server {
             kind: RunKind::Shared,
             deadline: 0,
             left: 0,
+            replenished: 0,
             ready_since: 0,
             promise: Promise::new(now),
             past: vec![(now, 0)],
@@ -49,6 +51,15 @@ impl Server {
     pub(super) fn executed(&mut self, ran: u64) {
         self.promise.executed(ran);
         self.left = self.left.saturating_sub(ran);
+    }
+
+    /// The remaining budget after a row. If the server was not replenished it is what slices leave: on several
+    /// CPUs a scheduler may not have been told of all execution yet.
+    fn left_after(&self, row: &ServerRow) -> u64 {
+        match row.replenished == self.replenished && self.state != RunState::Vacant {
+            true => self.left.min(row.remaining.0),
+            false => row.remaining.0,
+        }
     }
 
     /// All steps of its promise, and the share after them.
@@ -171,11 +182,12 @@ impl Servers {
         if server.state != RunState::Ready || row.state != RunState::Ready {
             server.ready_since = row.at.0;
         }
+        server.left = server.left_after(row);
+        server.replenished = row.replenished;
         server.promise = promise;
         server.state = row.state;
         server.kind = row.kind;
         server.deadline = row.deadline.0;
-        server.left = row.remaining.0;
         if row.state == RunState::Vacant {
             server.task = None;
         }
@@ -248,7 +260,7 @@ fn later(server: &Server, row: &ServerRow) -> Result<Promise, Wrong> {
     if ready && server.state == RunState::Ready && row.deadline.0 < server.deadline {
         return Err(Wrong::Back);
     }
-    keys(&promise, row)?;
+    keys(&promise, row, server.left_after(row))?;
     Ok(promise)
 }
 
@@ -258,15 +270,15 @@ fn reset(server: &Server, row: &ServerRow) -> Result<Promise, Wrong> {
     let mut promise = server.promise.clone();
     let from = if row.state == RunState::Ready { row.from.0.max(now) } else { now };
     promise.reset(now, &stated(row, from));
-    keys(&promise, row)?;
+    keys(&promise, row, server.left_after(row))?;
     Ok(promise)
 }
 
 /// The deadline of a ready server, and the release of an expired one.
-fn keys(promise: &Promise, row: &ServerRow) -> Result<(), Wrong> {
+fn keys(promise: &Promise, row: &ServerRow, left: u64) -> Result<(), Wrong> {
     match (row.state, row.release) {
         (RunState::Ready, _) if row.kind != RunKind::Constrained => {
-            on_time(promise, row.remaining.0, row.deadline.0)
+            on_time(promise, left, row.deadline.0)
         }
         (RunState::Expired, Some(release)) if promise.is_ahead_of(release.0) => {
             Err(Wrong::Release { release: release.0 })

@@ -2,7 +2,7 @@
 
 use laxity_core::Time;
 use laxity_results::csv::cpu_run::{
-    CpuRunRecord, ResetRow, RunCharge, RunKind, RunRow, RunSlice, ServerRow,
+    CpuRunRecord, ResetRow, RunCharge, RunJob, RunKind, RunRow, RunSlice, RunState, ServerRow,
 };
 
 use super::jobs::{self, Promised, Task};
@@ -39,12 +39,9 @@ pub fn judge(run: &CpuRunRecord, rules: CpuRules) -> CpuValidation {
         clusters[*k as usize].cpus.push(cpu as u32);
     }
     let mut slices: Vec<Vec<RunSlice>> = vec![Vec::new(); run.clusters.len()];
-    let mut has_servers = false;
     for row in &run.rows {
-        match row {
-            RunRow::Slice(slice) => slices[slice.cpu as usize].push(*slice),
-            RunRow::Server(row) => has_servers |= (row.cluster as usize) < count,
-            RunRow::Request(_) | RunRow::Reset(_) | RunRow::Job(_) => {}
+        if let RunRow::Slice(slice) = row {
+            slices[slice.cpu as usize].push(*slice);
         }
     }
     slices.iter_mut().for_each(|all| all.sort_by_key(|slice| (slice.from, slice.to)));
@@ -61,10 +58,6 @@ pub fn judge(run: &CpuRunRecord, rules: CpuRules) -> CpuValidation {
         },
         slices,
     };
-    if !has_servers && walk.found.slices > 0 {
-        walk.found.illegal = Some(CpuFault::NoServers);
-        return walk.found;
-    }
     walk.overlaps();
     walk.all();
     walk.sums();
@@ -306,7 +299,7 @@ impl Walk<'_> {
         expired.map(|slot| CpuFault::Idle { at, waiting: name(*slot) })
     }
 
-    fn job(&mut self, row: &laxity_results::csv::cpu_run::RunJob) {
+    fn job(&mut self, row: &RunJob) {
         let name = self.name(row.task);
         let promised = self.tasks[row.task as usize].job(&name, row);
         let Some(due) = (match promised {
@@ -323,13 +316,20 @@ impl Walk<'_> {
         self.found.jobs += 1;
         self.found.late.extend(jobs::late(&name, row, true));
         let legal = self.found.illegal.as_ref().is_none_or(|fault| fault.at() > row.release);
-        let home = self.homes[row.task as usize].filter(|_| legal);
-        let Some((k, slot)) = home else { return };
-        let server = &self.clusters[k as usize].servers.all[slot as usize];
-        let (at, task) = (row.release, name);
-        if server.ready_since > row.release.0 {
-            return self.fail(CpuFault::Unready { at, task });
+        // A job of no length is never ready.
+        if !legal || row.end == row.release {
+            return;
         }
+        let (at, task) = (row.release, name);
+        let home = self.homes[row.task as usize];
+        let home = home
+            .and_then(|(k, slot)| self.clusters.get(k as usize)?.servers.all.get(slot as usize));
+        let ready = home.filter(|server| {
+            server.state == RunState::Ready
+                && server.is_hard()
+                && server.ready_since <= row.release.0
+        });
+        let Some(server) = ready else { return self.fail(CpuFault::Unready { at, task }) };
         if server.deadline > due.0 + jobs::ROUNDING {
             let deadline = Time(server.deadline);
             self.fail(CpuFault::Later { at, task, deadline, due });

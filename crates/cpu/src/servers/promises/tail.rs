@@ -110,6 +110,7 @@ impl Servers {
                 Kind::Shared => ServerKind::Shared,
             },
             constrained: server.is_constrained(),
+            replenished: server.replenished.0,
             remaining: Span(server.remaining_budget),
             deadline: Time(server.deadline),
             release: self.release_of(s).map(Time),

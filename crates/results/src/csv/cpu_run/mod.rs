@@ -166,7 +166,9 @@ pub struct ServerRow {
     pub state: RunState,
     /// Its kind.
     pub kind: RunKind,
-    /// The remaining budget.
+    /// How often it was replenished.
+    pub replenished: u64,
+    /// The remaining budget, without execution that was not reported yet.
     pub remaining: Span,
     /// The deadline, while it is ready.
     pub deadline: Time,

@@ -159,7 +159,7 @@ impl Fields<'_> {
                 })
             }
             "server" => {
-                self.count(17)?;
+                self.count(18)?;
                 let step = |i| Ok((time(i, "the end of a step")?, self.number(i + 1, "a share")?));
                 RunRow::Server(ServerRow {
                     at: time(1, "the time")?,
@@ -169,12 +169,13 @@ impl Fields<'_> {
                     slot: self.narrow(5, "the server")?,
                     state: self.named(6, RunState::ALL, RunState::name)?,
                     kind: self.named(7, RunKind::ALL, RunKind::name)?,
-                    remaining: span(8, "the remaining budget")?,
-                    deadline: time(9, "the deadline")?,
-                    release: self.optional(10, "the release")?,
-                    from: time(11, "the zero-lag time")?,
-                    steps: [step(12)?, step(14)?],
-                    rest: self.number(16, "a share")?,
+                    replenished: self.number(8, "how often it was replenished")?,
+                    remaining: span(9, "the remaining budget")?,
+                    deadline: time(10, "the deadline")?,
+                    release: self.optional(11, "the release")?,
+                    from: time(12, "the zero-lag time")?,
+                    steps: [step(13)?, step(15)?],
+                    rest: self.number(17, "a share")?,
                 })
             }
             "slice" => {
@@ -237,6 +238,7 @@ mod tests {
             slot: 3,
             state: RunState::Expired,
             kind: RunKind::Constrained,
+            replenished: 3,
             remaining: Span(4),
             deadline: Time(u64::MAX),
             release: Some(Time(12)),

@@ -73,6 +73,7 @@ impl<W: Write> CpuRunWriter<W> {
                 column(out, r.slot.into());
                 word(out, r.state.name());
                 word(out, r.kind.name());
+                column(out, r.replenished);
                 column(out, r.remaining.0);
                 column(out, r.deadline.0);
                 optional(out, r.release);
