@@ -13,7 +13,7 @@ use laxity_analysis::cpu::{CpuFault, CpuRules, CpuValidation, Premise, judge};
 use laxity_core::{Span, Time};
 use laxity_cpu::clusters::{self, Layout};
 use laxity_cpu::registry::{Options, POLICIES, build};
-use laxity_cpu::{Attributes, Policy, Reservation};
+use laxity_cpu::{Attributes, Policy, Reservation, Service};
 use laxity_results::csv::cpu_run::{
     CpuRunRecord, RunCharge, RunEvent, RunKind, RunRow, RunSlice, RunState, ServerRow,
 };
@@ -113,37 +113,50 @@ fn legal_if_in_time(what: &str, run: &CpuRunRecord) {
 fn chains_of_changes_are_legal() {
     for name in keeping() {
         for seed in 0..systems() {
-            let (tasks, _) = chains::system(seed, 2_000_000_000);
+            let (mut tasks, hard) = chains::system(seed, 2_000_000_000);
             let run = on_one(name, &tasks, ms(2000), seed);
             legal_if_in_time(&format!("{name}, chain {seed}"), &run);
+            // The same changes of soft reservations.
+            for task in &mut tasks[hard..] {
+                let changes = task.changes.iter_mut().map(|change| &mut change.attributes);
+                for attributes in changes.chain([&mut task.attributes]) {
+                    if let Service::Hard(r) = attributes.service {
+                        attributes.service = Service::Soft(r);
+                    }
+                }
+            }
+            let run = on_one(name, &tasks, ms(2000), seed);
+            legal_if_in_time(&format!("{name}, chain {seed} of soft ones"), &run);
         }
     }
 }
 
-// The same. Hard jobs need a tenth of what they reserved, so that none is late.
+// The same. Where hard jobs need a tenth of what they reserved, none is late.
 #[test]
 fn former_faults_are_found_before_jobs_are_late() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sim/tests/promises");
     let mut files: Vec<_> =
         folder.read_dir().expect("cases").map(|e| e.expect("one").path()).collect();
     files.sort();
-    for file in &files {
+    for (file, part) in files.iter().flat_map(|file| [(file, 10), (file, 1)]) {
         let scenario = CpuScenario::read(file).expect("it reads");
         let mut tasks = tasks(&scenario).expect("no recordings");
         for task in &mut tasks {
             if let Workload::Frames { cost: Cost::Fixed(cost), .. } = &mut task.workload {
-                cost.0 /= 10;
+                cost.0 /= part;
             }
         }
         for name in scenario.policy.compare.iter().chain([&scenario.policy.use_]) {
             let mut policy = build(name, &scenario.policy.options).expect("a name of the registry");
             let machine = Machine::single(Time::ZERO + ms(5000), 1);
             let run = record(name, &mut policy, &tasks, machine, vec![0]);
-            legal_if_in_time(&format!("{name}, {}", file.display()), &run);
+            let case = file.file_stem().expect("a name").display();
+            legal_if_in_time(&format!("{name}, {case}, jobs divided by {part}"), &run);
         }
     }
     assert_eq!(files.len(), 8);
 }
+
 const GREEDY: Mix = Mix { constrained: false, greedy: true, ..IMPLICIT };
 
 // Fails when the servers of one cluster are judged by the slices of another, or the greatest share is left out.

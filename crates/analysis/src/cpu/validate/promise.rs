@@ -185,7 +185,7 @@ impl Promise {
         if self.zero_lag <= now {
             return;
         }
-        let later = self.steps.split_off(self.step(self.zero_lag));
+        let later = self.steps[self.step(self.zero_lag)..].to_vec();
         self.keep_until(now);
         self.steps.push((self.zero_lag, 0));
         self.steps.extend(later);

@@ -268,8 +268,11 @@ fn later(server: &Server, row: &ServerRow) -> Result<Promise, Wrong> {
 fn reset(server: &Server, row: &ServerRow) -> Result<Promise, Wrong> {
     let now = row.at.0;
     let mut promise = server.promise.clone();
-    let from = if row.state == RunState::Ready { row.from.0.max(now) } else { now };
-    promise.reset(now, &stated(row, from));
+    let from = match row.state {
+        RunState::Expired => row.release.unwrap_or(row.from),
+        _ => row.from,
+    };
+    promise.reset(now, &stated(row, from.0.max(now)));
     keys(&promise, row, server.left_after(row))?;
     Ok(promise)
 }

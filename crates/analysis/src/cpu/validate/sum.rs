@@ -77,11 +77,11 @@ mod tests {
     fn the_first_excess_is_found() {
         let half = CPU / 2;
         let one = (vec![(1_000, 0), (5_000, half)], half);
-        let two = (vec![(2_000, half), (4_000, CPU * 6 / 10)], half);
-        assert_eq!(exceeded(&[one.clone(), two.clone()], 1, 9_000), Some((2_000, 1_100)));
+        let two = (vec![(2_000, half), (4_000, CPU * 3 / 4)], half);
+        assert_eq!(exceeded(&[one.clone(), two.clone()], 1, 9_000), Some((2_000, 1_250)));
         assert_eq!(exceeded(&[one.clone(), one.clone()], 1, 9_000), None);
         assert_eq!(exceeded(&[one.clone(), two.clone()], 2, 9_000), None);
         let three = [one.clone(), one, two];
-        assert_eq!(exceeded(&three, 2, 9_000), Some((2_000, 2_200)));
+        assert_eq!(exceeded(&three, 2, 9_000), Some((2_000, 2_500)));
     }
 }

@@ -329,7 +329,13 @@ impl Walk<'_> {
                 && server.is_hard()
                 && server.ready_since <= row.release.0
         });
-        let Some(server) = ready else { return self.fail(CpuFault::Unready { at, task }) };
+        let Some(server) = ready else {
+            // One that never ran, and whose time has not passed, may have had a server that is not in the record.
+            if row.ended || due <= row.end || home.is_some() {
+                self.fail(CpuFault::Unready { at, task });
+            }
+            return;
+        };
         if server.deadline > due.0 + jobs::ROUNDING {
             let deadline = Time(server.deadline);
             self.fail(CpuFault::Later { at, task, deadline, due });
