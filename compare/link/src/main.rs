@@ -197,6 +197,16 @@ fn read(results: &Path) -> Result<bool, String> {
                 }
                 good &= run.late() + run.lost() == 0;
             }
+            if scheduler == "hfsc-tuned" && load == 90 {
+                let simulated = replay::tuned_means(&family, &packets)?;
+                for (name, flow) in run.flows(false) {
+                    let [live, model, twin] = twins.entry(scheduler.clone()).or_default();
+                    let mean = simulated.get(name).copied().unwrap_or(0);
+                    live.add(flow.got, flow.mean_us);
+                    model.add(flow.got, mean);
+                    twin.add(flow.got, mean);
+                }
+            }
             rows.push(report::Row { scheduler, seed, load, run });
         }
     }

@@ -9,6 +9,7 @@ use laxity_kernel::plan::Rule;
 use laxity_link::pipeline::Pipeline;
 use laxity_scenario::link::model::Scenario;
 use laxity_sim::Control;
+use laxity_sim::link::disciplines::{Discipline, HfscClass, LeafQueue, Slopes, Tree};
 use laxity_sim::link::{PolicyRun, Traffic, simulate, simulate::Unobserved, simulate_policy};
 use laxity_traffic::Arrival;
 
@@ -76,6 +77,43 @@ pub fn means(
     let run = simulate_policy(scenario, named, 0, &traffic, &mut Unobserved, &control)
         .map_err(|e| e.to_string())?;
     Ok(Simulated { qdisc: means_of(&run, scenario), policy: by_policy })
+}
+
+/// Means in us under the model of HFSC with the curves of `hfsc-tuned.txt`, the packets at their nominal instants.
+///
+/// # Errors
+/// When the trace is not of the scenario.
+pub fn tuned_means(scenario: &Scenario, trace: &[Packet]) -> Result<BTreeMap<String, u64>, String> {
+    let names: Vec<&str> = scenario.flow_names().collect();
+    let mut arrivals = Vec::with_capacity(trace.len());
+    for (time, bytes, name) in trace {
+        let flow = names.iter().position(|n| n == name).ok_or("a flow of no scenario")?;
+        arrivals.push(Arrival::new(Time(*time), FlowId(flow as u32), *bytes as u32));
+    }
+    let class =
+        |rt, bytes_s: u64| HfscClass { rt, ls: Some(Slopes { m1: 0, d: 0, m2: bytes_s * 8 }) };
+    // `umax` within `dmax`, then `rate`.
+    let curve = |umax: u64, ms: u64, rate: u64| {
+        Some(Slopes { m1: umax * 8000 / ms, d: ms * 1_000_000, m2: rate * 8 })
+    };
+    let mut leaves = BTreeMap::from([
+        ("voice", class(curve(200, 4, 44_000), 600)),
+        ("video", class(curve(63_000, 98, 640_000), 9000)),
+        ("http", class(None, 800_000)),
+        ("bulk", class(None, 500_000)),
+    ]);
+    let classes = names.iter().map(|name| leaves.remove(name).unwrap_or(class(None, 1)));
+    let tree = Tree {
+        classes: (0..names.len()).collect(),
+        queues: vec![LeafQueue::Fifo { limit: 2_000_000 }; names.len()],
+        discipline: Discipline::Hfsc(classes.collect()),
+    };
+    let model = tree.policy(scenario.link.rate.0).map_err(|e| e.to_string())?;
+    let (traffic, control) = (Traffic::Recorded(Arc::new(arrivals)), Control::default());
+    let named = ("hfsc-tuned", model);
+    let run = simulate_policy(scenario, named, 0, &traffic, &mut Unobserved, &control)
+        .map_err(|e| e.to_string())?;
+    Ok(means_of(&run, scenario))
 }
 
 fn means_of(run: &PolicyRun, scenario: &Scenario) -> BTreeMap<String, u64> {

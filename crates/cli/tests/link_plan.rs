@@ -16,7 +16,8 @@ fn shipped_scenarios_are_planned() {
         let (delay, laxity) = (flow.delay_ns.unwrap(), flow.laxity_min_deadline_ns.unwrap());
         assert!(delay <= flow.deadline_ns && laxity < delay, "{flow:?}");
     }
-    assert!(plan.best_effort[0].laxity_max_ms.is_some_and(|ms| ms > 0.0));
+    let [ftp, ..] = &plan.best_effort[..] else { panic!("no classes") };
+    assert!(ftp.laxity_max_ms.is_some_and(|ms| ms > 0.0 && ftp.tree_max_ms > Some(ms)), "{ftp:?}");
     let rt = plan.commands.iter().find(|c| c.contains("classid 1:12")).unwrap();
     assert!(rt.contains("rt m1 0bit d 1770us m2 1200000bit"), "{rt}");
     let text = laxity(&["link", "plan", "--target", "hfsc", &link, "--duration", "0s"]).succeeds();

@@ -25,6 +25,7 @@ mod error;
 pub mod judge;
 mod live;
 pub mod low_delay;
+pub mod service_curves;
 pub mod sheet;
 mod tasks;
 
@@ -39,7 +40,8 @@ use laxity_scenario::quantity;
 use laxity_sim::Control;
 
 /// All papers, in the order in which they are run.
-pub const PAPERS: &[Paper] = &[low_delay::PAPER, dwcs::PAPER, bebs::PAPER, berate::PAPER];
+pub const PAPERS: &[Paper] =
+    &[low_delay::PAPER, service_curves::PAPER, dwcs::PAPER, bebs::PAPER, berate::PAPER];
 
 /// A paper whose experiments can be rerun.
 #[derive(Debug)]

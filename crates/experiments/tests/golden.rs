@@ -14,14 +14,17 @@ use laxity_sim::Control;
 use laxity_sim::link::simulate::Unobserved;
 use laxity_sim::link::{Traffic, simulate, simulate_all};
 
-// The output of `laxity reproduce low-delay --quick --json`. Fails when a generator draws one more
+// The output of `laxity reproduce PAPER --quick --json`. Fails when a generator draws one more
 // number, or when half the range becomes the range; both were tried.
 #[test]
 fn quick_reproductions_match_the_golden_files() {
     let order = Order { quick: true, ..Order::default() };
-    let outcome = plan("low-delay", &order).unwrap()[0].run(&Control::default()).unwrap();
-    let text = serde_json::to_string_pretty(&outcome.reproduction).unwrap() + "\n";
-    assert_same(&root().join("crates/experiments/tests/golden/low-delay-quick.json"), &text);
+    for paper in ["low-delay", "service-curves"] {
+        let outcome = plan(paper, &order).unwrap()[0].run(&Control::default()).unwrap();
+        let text = serde_json::to_string_pretty(&outcome.reproduction).unwrap() + "\n";
+        let golden = format!("crates/experiments/tests/golden/{paper}-quick.json");
+        assert_same(&root().join(golden), &text);
+    }
 }
 
 // Fails when results come in the order in which they were done; tried by

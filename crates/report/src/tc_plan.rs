@@ -82,7 +82,9 @@ fn best_effort_table(plan: &TcPlan) -> Table {
         Column::number("delay"),
         Column::number("laxity, at most"),
         Column::number("alone"),
-        Column::number("simulated, mean"),
+        Column::number("simulated: tree, mean"),
+        Column::number("largest"),
+        Column::number("laxity, mean"),
         Column::number("largest"),
     ];
     let ms =
@@ -93,12 +95,14 @@ fn best_effort_table(plan: &TcPlan) -> Table {
             delay(c.delay_ns),
             delay(c.laxity_delay_ns),
             delay(c.laxity_alone_delay_ns),
+            ms(c.tree_mean_ms),
+            ms(c.tree_max_ms),
             ms(c.laxity_mean_ms),
             ms(c.laxity_max_ms),
         ];
         (c.name.clone(), cells)
     };
-    Table::new("Best effort: bound in the tree, with Laxity", columns)
+    Table::new("Best effort: bounds, and delays simulated on the same packets", columns)
         .group("", plan.best_effort.iter().map(row).collect())
 }
 
@@ -141,6 +145,8 @@ mod tests {
                 reason: Some("a share".into()),
                 laxity_delay_ns: Some(20_000_000),
                 laxity_alone_delay_ns: None,
+                tree_mean_ms: Some(2.5),
+                tree_max_ms: Some(31.25),
                 laxity_mean_ms: Some(1.5),
                 laxity_max_ms: Some(7.25),
             }],

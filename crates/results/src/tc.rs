@@ -118,7 +118,11 @@ pub struct TcPlanClass {
     pub laxity_delay_ns: Option<u64>,
     /// The same while no other class sends.
     pub laxity_alone_delay_ns: Option<u64>,
-    /// Mean delay under the scenario's policy, simulated; none without sources.
+    /// Mean delay in the tree, simulated; none without sources.
+    pub tree_mean_ms: Option<f64>,
+    /// Largest delay in that simulation.
+    pub tree_max_ms: Option<f64>,
+    /// Mean delay of the same packets under the scenario's policy.
     pub laxity_mean_ms: Option<f64>,
     /// Largest delay in that simulation.
     pub laxity_max_ms: Option<f64>,

@@ -77,6 +77,8 @@ echo "returned $(rates)"
 tell set --dev near --rate "5 Mbit/s" --ingress-rate "8 Mbit/s"
 echo "set $(rates)"
 tell set family.toml --ingress more.toml --dev near
+# A change of an empty queue takes effect with the next packet: one for each direction.
+in_house ping -c 1 -W 5 10.9.0.2 >/dev/null
 echo "set $(rates)"
 
 echo "== refused"
@@ -149,7 +151,7 @@ for side in "tx 1 2" "rx 2 1"; do
 done
 tell up --ingress family.toml --dev t0 --policy background
 in_rx ping -c 5 -i 0.1 10.6.0.1 | grep -o '[0-9]* packets received'
-link status --dev t0 --json | grep -o '"packets": 5'
+link status --dev t0 --json
 tell down --dev t0
 
 echo "== cards"

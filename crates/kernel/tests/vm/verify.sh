@@ -3,4 +3,6 @@
 uname -r
 kernel-link verify family.toml background shifted-line exact slack
 kernel-link verify queues.toml background shifted-line exact slack
-kernel-link verify curves.toml exact
+kernel-link verify curves.toml background shifted-line exact
+sed 's/^\[\[best_effort\]\]/&\naqm = "codel"/' curves.toml >managed.toml
+kernel-link verify managed.toml exact

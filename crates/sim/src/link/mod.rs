@@ -2,6 +2,7 @@
 
 pub mod closed_loop;
 pub mod compare;
+pub mod disciplines;
 pub mod engine;
 pub mod fit;
 pub mod measure;

@@ -180,8 +180,8 @@ fn collect(silence: &str, flows: &[&str]) -> Result<(), Failure> {
         socket.set_read_timeout(Some(Duration::from_millis(50)))?;
         let (name, last) = (name.to_string(), Arc::clone(&last));
         threads.push(std::thread::spawn(move || {
-            let (mut packets, mut max, mut largest, mut excess) =
-                (0u64, 0u64, 0usize, Excess::default());
+            let (mut packets, mut max, mut sum, mut largest, mut excess) =
+                (0u64, 0u64, 0u64, 0usize, Excess::default());
             let mut buffer = [0; 2048];
             while now() < last.load(Ordering::Relaxed) + silence {
                 let Ok(payload @ 16..) = socket.recv(&mut buffer) else { continue };
@@ -191,10 +191,13 @@ fn collect(silence: &str, flows: &[&str]) -> Result<(), Failure> {
                 excess.add(sent, payload + HEADERS, rate);
                 packets += 1;
                 largest = largest.max(payload + HEADERS);
-                max = max.max(came.saturating_sub(sent));
+                let delay = came.saturating_sub(sent);
+                (sum, max) = (sum.saturating_add(delay), max.max(delay));
             }
-            let burst = excess.most.div_ceil(8_000_000_000);
-            format!("got {name} {packets} burst {burst} largest {largest} max_ns {max}")
+            let (burst, mean) = (excess.most.div_ceil(8_000_000_000), sum / packets.max(1));
+            format!(
+                "got {name} {packets} burst {burst} largest {largest} mean_ns {mean} max_ns {max}"
+            )
         }));
     }
     for thread in threads {

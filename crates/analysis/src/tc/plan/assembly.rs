@@ -1,11 +1,12 @@
-//! The tree as a configuration and as commands of `tc`.
+//! The tree as a configuration, as commands of `tc` and as a model.
 
 use std::collections::BTreeMap;
 
-use laxity_core::Bytes;
+use laxity_core::{Bytes, Span};
 use laxity_curve::Rational;
 use laxity_link::config::Aqm;
 use laxity_scenario::link::Scenario;
+use laxity_sim::link::disciplines::{self, CbsClass, Discipline, HfscClass, LeafQueue, Tree};
 use laxity_tc::{
     Class, ClassOptions, Config, Handle, HtbClass, Limit, Place, Qdisc, QdiscOptions, SizeTable,
     Tbf, TwoPiece,
@@ -21,8 +22,16 @@ const FIRST: u16 = 0x10;
 /// What waits in a best-effort class without limits of its own.
 const BUFFER: u64 = 512 * 1024;
 
-/// Tree, classes of flows, commands, and bit/s reserved for real time.
-pub type Finished = (Config, BTreeMap<String, Handle>, Vec<String>, u64);
+/// A tree that is complete.
+pub struct Finished {
+    pub config: Config,
+    /// The class of each flow.
+    pub classes: BTreeMap<String, Handle>,
+    pub commands: Vec<String>,
+    /// Bit/s reserved for real time.
+    pub reserved: u64,
+    pub model: Tree,
+}
 
 /// A tree in the making.
 pub struct Assembly<'a> {
@@ -39,6 +48,15 @@ pub struct Assembly<'a> {
     targets: BTreeMap<String, String>,
     /// What filters are attached to.
     filter_parent: String,
+    /// The model's discipline, and its queues in the order of the leaf classes.
+    discipline: Discipline,
+    queues: Vec<LeafQueue>,
+    /// The leaf class of each flow in the model.
+    leaf_of: BTreeMap<String, usize>,
+}
+
+fn slopes(c: &TwoPiece) -> disciplines::Slopes {
+    disciplines::Slopes { m1: c.m1, d: c.d, m2: c.m2 }
 }
 
 fn place() -> Place {
@@ -70,6 +88,9 @@ impl<'a> Assembly<'a> {
             reserved: 0,
             targets: BTreeMap::new(),
             filter_parent: String::new(),
+            discipline: Discipline::Hfsc(Vec::new()),
+            queues: Vec::new(),
+            leaf_of: BTreeMap::new(),
         };
         if request.shape {
             assembly.shaper();
@@ -138,18 +159,20 @@ impl<'a> Assembly<'a> {
         self.leaf(self.scenario.flow_count() - 1).minor
     }
 
-    /// HFSC: a root class, real-time leaves with a hundredth of the link to share, best effort by weight.
+    /// HFSC: a root class, real-time leaves, best effort by weight.
     pub fn hfsc(&mut self, curves: &[TwoPiece], flows: &[RealTime]) -> Result<(), PlanError> {
         let default = self.default_minor();
         self.root(QdiscOptions::Hfsc { default }, &format!("hfsc default {default:x}"));
         let top = self.tree.class(1);
         let whole = TwoPiece { m1: 0, d: 0, m2: self.device.rate.0 };
         self.hfsc_class(top, self.tree, None, whole);
-        let small = grain::rate_down((self.device.rate.0 / 100).max(8).into());
+        let mut model = Vec::with_capacity(self.scenario.flow_count());
+        let rates = flows.iter().try_fold(Rational::ZERO, |sum, f| sum.plus(f.arrivals.rate()))?;
         for (i, rt) in curves.iter().enumerate() {
             self.reserved = self.reserved.saturating_add(rt.m1.max(rt.m2));
-            let ls = TwoPiece { m1: 0, d: 0, m2: small };
+            let ls = self.sharing_beside_real_time(&flows[i], rates)?;
             self.hfsc_class(self.leaf(i), top, Some(*rt), ls);
+            model.push(HfscClass { rt: Some(slopes(rt)), ls: Some(slopes(&ls)) });
             self.real_time_queue(i, &flows[i])?;
         }
         let from = curves.len();
@@ -162,9 +185,31 @@ impl<'a> Assembly<'a> {
             let steep = m1 > m2 && d / 1000 <= u64::from(u32::MAX);
             let ls = if steep { TwoPiece { m1, d, m2 } } else { TwoPiece { m1: 0, d: 0, m2 } };
             self.hfsc_class(self.leaf(from + i), top, None, ls);
+            model.push(HfscClass { rt: None, ls: Some(slopes(&ls)) });
             self.best_effort_queue(i, self.leaf(from + i))?;
         }
+        self.discipline = Discipline::Hfsc(model);
         Ok(())
+    }
+
+    /// The share of a real-time leaf in what is left. What it gets by its real-time curve counts as well, and a leaf
+    /// whose virtual time runs ahead of best effort's puts classes that come back behind all that wait: the
+    /// virtual time of a new one is midway between the least and the greatest. So a burst costs no more virtual time
+    /// than it takes on the link, and the rate no more than best effort's.
+    fn sharing_beside_real_time(
+        &self,
+        flow: &RealTime,
+        rates: Rational,
+    ) -> Result<TwoPiece, PlanError> {
+        let link = Rational::from(self.device.rate.0);
+        let left = link.minus(rates)?.greatest(link.over(Rational::whole(100))?);
+        let m2 = grain::rate_up(flow.arrivals.rate().times(link)?.over(left)?);
+        let m2 = m2.clamp(8, self.device.rate.0);
+        let burst = flow.arrivals.corners()?.into_iter().map(|c| c.1).max();
+        let d = grain::time_up(burst.unwrap_or(Rational::ZERO).over(link)?);
+        let steep = m2 < self.device.rate.0 && d / 1000 <= u64::from(u32::MAX);
+        let m1 = grain::rate_down(link);
+        Ok(if steep { TwoPiece { m1, d, m2 } } else { TwoPiece { m1: 0, d: 0, m2 } })
     }
 
     fn hfsc_class(&mut self, own: Handle, parent: Handle, rt: Option<TwoPiece>, ls: TwoPiece) {
@@ -189,10 +234,19 @@ impl<'a> Assembly<'a> {
         let rate = grain::rate_down(self.device.rate.0.into());
         let burst = grain::burst_up(self.device.max_packet.0.max(rate / 8000), rate);
         self.htb_class(top, self.tree, None, (rate, rate, burst), None);
+        let largest = self.device.max_packet.0;
+        let bytes = |rounds: u32| largest.saturating_mul(rounds.into()).min(200_000) as u32;
+        let mut model = Vec::with_capacity(self.scenario.flow_count());
+        let mut add = |leaf: &Leaf, ceil, quantum| {
+            let Leaf { prio, rate, burst } = *leaf;
+            model.push(disciplines::HtbClass { prio, rate, ceil, burst, quantum });
+            Some(quantum)
+        };
         for (i, leaf) in leaves.iter().enumerate() {
             self.reserved = self.reserved.saturating_add(leaf.rate);
             let shape = (leaf.rate, leaf.rate, leaf.burst);
-            self.htb_class(self.leaf(i), top, Some(leaf.prio), shape, Some(1));
+            let quantum = add(leaf, leaf.rate, bytes(1));
+            self.htb_class(self.leaf(i), top, Some(leaf.prio), shape, quantum);
             self.real_time_queue(i, &flows[i])?;
         }
         let least = self.scenario.best_effort.iter().map(|c| c.weight.0).min().unwrap_or(1).max(1);
@@ -200,9 +254,11 @@ impl<'a> Assembly<'a> {
             let own = self.leaf(leaves.len() + i);
             let rounds = (self.scenario.best_effort[i].weight.0 / least).clamp(1, 64);
             let shape = (leaf.rate, rate, leaf.burst);
-            self.htb_class(own, top, Some(leaf.prio), shape, Some(rounds));
+            let quantum = add(leaf, rate, bytes(rounds));
+            self.htb_class(own, top, Some(leaf.prio), shape, quantum);
             self.best_effort_queue(i, own)?;
         }
+        self.discipline = Discipline::Htb(model);
         Ok(())
     }
 
@@ -212,11 +268,9 @@ impl<'a> Assembly<'a> {
         parent: Handle,
         prio: Option<u64>,
         (rate, ceil, burst): (u64, u64, u64),
-        rounds: Option<u32>,
+        quantum: Option<u32>,
     ) {
         let order = prio.map(|p| format!("prio {p} ")).unwrap_or_default();
-        let quantum =
-            rounds.map(|n| self.device.max_packet.0.saturating_mul(n.into()).min(200_000));
         let quantum = quantum.map(|q| format!(" quantum {q}")).unwrap_or_default();
         let text = format!(
             "htb {order}rate {rate}bit ceil {ceil}bit burst {burst}b cburst {burst}b{quantum}"
@@ -248,7 +302,14 @@ impl<'a> Assembly<'a> {
         for queue in 0..queues {
             self.class(self.tree.class(queue as u16 + 1), None, "mqprio", ClassOptions::Plain);
         }
+        let mut model = Vec::with_capacity(queues);
         for (i, (group, s)) in groups.iter().zip(slopes).enumerate() {
+            model.push(Some(CbsClass {
+                idle: s.idle.unsigned_abs(),
+                hicredit: s.hicredit.unsigned_abs(),
+                locredit: s.locredit,
+            }));
+            self.queues.push(LeafQueue::Fifo { limit: room(&group.flow, self.device.packet())?.0 });
             let own = handle(FIRST + i as u16, 0);
             let (idle, send) = (s.idle / 1000, s.send / 1000);
             let text = format!(
@@ -269,14 +330,19 @@ impl<'a> Assembly<'a> {
             self.qdisc(queue, Some(own), fifo(limit), &format!("bfifo limit {}", limit.0));
             for name in &group.members {
                 self.classes.insert(name.clone(), own.class(1));
+                self.leaf_of.insert(name.clone(), i);
                 self.targets.insert(name.clone(), format!("action skbedit priority {}", 3 - i));
             }
         }
         let last = self.tree.class(queues as u16);
-        let text = self.fq_codel();
+        let (text, queue) = self.fq_codel();
         self.qdisc(handle(0x30, 0), Some(last), QdiscOptions::FqCodel, &text);
+        model.push(None);
+        self.queues.push(queue);
+        self.discipline = Discipline::Cbs(model);
         for class in &self.scenario.best_effort {
             self.classes.insert(class.name.clone(), last);
+            self.leaf_of.insert(class.name.clone(), rest);
             self.targets.insert(class.name.clone(), "action skbedit priority 0".to_owned());
         }
         self.commands.push(format!("tc qdisc add dev {} clsact", self.name));
@@ -295,34 +361,41 @@ impl<'a> Assembly<'a> {
         let class = self.leaf(index);
         self.classes.insert(flow.name.clone(), class);
         let limit = room(flow, self.device.packet())?;
+        self.leaf_of.insert(flow.name.clone(), index);
+        self.queues.push(LeafQueue::Fifo { limit: limit.0 });
         let text = format!("bfifo limit {}", limit.0);
         self.qdisc(handle(class.minor, 0), Some(class), fifo(limit), &text);
         Ok(())
     }
 
-    fn fq_codel(&self) -> String {
+    fn fq_codel(&self) -> (String, LeafQueue) {
         // RFC 8290, 5.2.1: the target is at least the time of a packet.
         let packet = self.device.max_packet.0.saturating_mul(8_000_000) / self.device.rate.0.max(1);
         let target = (packet * 3 / 2).max(5000);
         let interval = target.saturating_mul(20);
         let quantum = self.device.max_packet.0;
-        format!(
+        let text = format!(
             "fq_codel limit 10240 quantum {quantum} target {target}us interval {interval}us ecn"
-        )
+        );
+        let span = |us: u64| Span(us.saturating_mul(1000));
+        (text, LeafQueue::FqCodel { target: span(target), interval: span(interval) })
     }
 
     fn best_effort_queue(&mut self, index: usize, class: Handle) -> Result<(), PlanError> {
         let own = &self.scenario.best_effort[index];
         self.classes.insert(own.name.clone(), class);
         let queue = handle(class.minor, 0);
+        self.leaf_of.insert(own.name.clone(), self.scenario.realtime.len() + index);
         if own.flows.is_some() || own.aqm != Aqm::None {
-            let text = self.fq_codel();
+            let (text, model) = self.fq_codel();
+            self.queues.push(model);
             self.qdisc(queue, Some(class), QdiscOptions::FqCodel, &text);
             return Ok(());
         }
         let of_link = self.scenario.link.buffer.map(|b| b.best_effort);
         let bytes = own.buffer.or(of_link).unwrap_or(Bytes(BUFFER));
         let limit = Bytes(grain::size_up(bytes.0.clamp(1, u32::MAX.into())));
+        self.queues.push(LeafQueue::Fifo { limit: limit.0 });
         self.qdisc(queue, Some(class), fifo(limit), &format!("bfifo limit {}", limit.0));
         Ok(())
     }
@@ -350,7 +423,14 @@ impl<'a> Assembly<'a> {
                 ));
             }
         }
-        Ok((self.config, self.classes, self.commands, self.reserved))
+        let classes = self.scenario.flow_names().map(|name| self.leaf_of[name]).collect();
+        Ok(Finished {
+            config: self.config,
+            classes: self.classes,
+            commands: self.commands,
+            reserved: self.reserved,
+            model: Tree { classes, queues: self.queues, discipline: self.discipline },
+        })
     }
 }
 

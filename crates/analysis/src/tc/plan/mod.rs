@@ -20,13 +20,14 @@ use laxity_core::{Bytes, Rate, Span};
 use laxity_curve::Rational;
 use laxity_results::{TcPlan, TcPlanClass};
 use laxity_scenario::link::Scenario;
+use laxity_sim::link::disciplines::Tree;
 use laxity_tc::{Config, Handle};
 
 use super::service::nanobits;
 use super::{Device, Request, analyse, largest_packet};
 use crate::{AnalysisError, link};
 use arrivals::Arrivals;
-use assembly::Assembly;
+use assembly::{Assembly, Finished};
 
 pub use error::PlanError;
 
@@ -80,6 +81,8 @@ pub struct Plan {
     pub classes: BTreeMap<String, Handle>,
     /// Commands, guarantees, losses.
     pub result: TcPlan,
+    /// The tree, to simulate.
+    pub model: Tree,
 }
 
 /// The link as the tree sees it: bit/s, ns, nanobits.
@@ -151,7 +154,7 @@ pub fn plan(scenario: &Scenario, request: &PlanRequest) -> Result<Plan, PlanErro
             assembly.cbs(&groups, &slopes)?;
         }
     }
-    let (config, classes, commands, reserved) = assembly.finish()?;
+    let Finished { config, classes, commands, reserved, model } = assembly.finish()?;
     let request_check = Request {
         device,
         burst: device.max_packet,
@@ -176,7 +179,7 @@ pub fn plan(scenario: &Scenario, request: &PlanRequest) -> Result<Plan, PlanErro
         findings: check.findings,
         commands,
     };
-    Ok(Plan { config, classes, result })
+    Ok(Plan { config, classes, result, model })
 }
 
 fn of_analysis(error: AnalysisError) -> PlanError {
@@ -249,6 +252,8 @@ fn best_effort(
             reason,
             laxity_delay_ns: bounds.and_then(|b| b.shared_delay_ns),
             laxity_alone_delay_ns: bounds.and_then(|b| b.alone_delay_ns),
+            tree_mean_ms: None,
+            tree_max_ms: None,
             laxity_mean_ms: None,
             laxity_max_ms: None,
         });

@@ -5,6 +5,9 @@ use std::fmt::Write as _;
 use laxity_core::{Bytes, Rate, Span};
 use laxity_curve::{Envelope, Rational};
 use laxity_scenario::link::Scenario;
+use laxity_sim::Control;
+use laxity_sim::link::simulate::Unobserved;
+use laxity_sim::link::{Traffic, simulate_policy};
 use laxity_tc::{ClassOptions, Config, Limit, QdiscOptions, Reader, Tbf};
 
 use super::arrivals::Arrivals;
@@ -190,13 +193,23 @@ fn random(seed: u64, deadlines: u64) -> String {
             20 * (1 + if deadlines > 0 { i % deadlines } else { i }) + dice.below(1 + 400 / mbit);
         let ms = if deadlines > 0 { 40 * (1 + i % deadlines) } else { ms };
         let peak = rate * (1 + dice.below(8));
+        let source = if i % 2 == 0 {
+            "greedy = true"
+        } else {
+            "on = [\"9 ms\", \"9 ms\"], off = [\"5 ms\", \"90 ms\"]"
+        };
         text += &format!(
             "[[realtime]]\nname = \"f{i}\"\ndeadline = \"{ms} ms\"\nenvelope = {{ packet = \"{packet} B\", \
-             peak = \"{peak} B/s\", burst = \"{burst} B\", rate = \"{rate} B/s\" }}\n"
+             peak = \"{peak} B/s\", burst = \"{burst} B\", rate = \"{rate} B/s\" }}\n\
+             source = {{ {source}, length = \"{packet} B\" }}\n"
         );
     }
     for i in 0..dice.below(4) {
-        text += &format!("[[best_effort]]\nname = \"b{i}\"\nweight = {}\n", 1 + dice.below(9));
+        let (weight, burst) = (1 + dice.below(9), 1514 * (1 + dice.below(40)));
+        text += &format!(
+            "[[best_effort]]\nname = \"b{i}\"\nweight = {weight}\nenvelope = {{ burst = \"{burst} B\", \
+             rate = \"{mbit} Mbit/s\" }}\nsource = {{ greedy = true, length = \"1514 B\" }}\n"
+        );
     }
     text
 }
@@ -248,6 +261,44 @@ fn plans_read_back_keep_every_deadline() {
             }
         }
         assert!(planned >= least, "{target}: {planned} plans");
+    }
+}
+
+/// Greedy flows, flows in bursts, and best effort without an end, through models of the planned trees.
+///
+/// Fails when a class gets less than its bound needs: tried with slopes of HFSC an eighth lower, and with rates of HTB
+/// and idle slopes of CBS a quarter lower.
+#[test]
+fn models_of_plans_keep_every_bound() {
+    for (target, deadlines, least) in
+        [(Target::Hfsc, 0, 80), (Target::Htb, 0, 60), (Target::Cbs, 2, 60)]
+    {
+        let (mut flows, mut worst) = (0, 0.0f64);
+        for seed in 1..60 {
+            let scenario = scenario(&random(seed, deadlines));
+            let Ok(plan) = plan(&scenario, &request(target)) else { continue };
+            let model = plan.model.policy(scenario.link.rate.0).expect("a model");
+            // Long enough for several bursts; the faster the link, the more packets.
+            let ms = (30_000_000_000 / scenario.link.rate.0).clamp(50, 2000);
+            let duration = Span(ms * 1_000_000);
+            let traffic = Traffic::Generated { duration, replayed: Vec::new().into() };
+            let (none, control) = (&mut Unobserved, Control::default());
+            let run =
+                simulate_policy(&scenario, (target.name(), model), seed, &traffic, none, &control);
+            let measured = run.expect("sources").result(&scenario).flows;
+            for flow in &plan.result.flows {
+                let (got, bound) = (&measured[&flow.flow], flow.delay_ns.expect("a bound"));
+                assert_eq!(got.dropped, 0, "{target} {seed}: {got:?}");
+                let Some(max) = got.max_ms else { continue };
+                let part = max * 1e6 / bound as f64;
+                assert!(part <= 1.0, "{target} {seed}: {} has {max} ms, {bound} ns", flow.flow);
+                (flows, worst) = (flows + 1, worst.max(part));
+            }
+        }
+        assert!(
+            flows >= least && worst > 0.5,
+            "{target}: {flows} flows, worst {worst:.2} of its bound"
+        );
     }
 }
 

@@ -73,7 +73,7 @@ pub struct PlanArgs {
     /// How late a timer of the kernel may be.
     #[arg(long, value_name = "TIME", default_value = "0 ms")]
     pub timer_lateness: String,
-    /// Simulated time of best effort under the scenario's policy, if its flows have sources.
+    /// Simulated time of best effort in the tree and under the scenario's policy, if the flows have sources.
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub duration: String,
     /// Print the commands alone, for a shell.

@@ -3,14 +3,15 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use laxity_analysis::tc::plan::{PlanRequest, Target, plan};
+use laxity_analysis::tc::plan::{Plan, PlanRequest, Target, plan};
 use laxity_core::{Rate, Span};
 use laxity_report::text;
 use laxity_results::TcPlan;
 use laxity_scenario::Document;
 use laxity_scenario::link::Scenario;
 use laxity_scenario::quantity;
-use laxity_sim::link::{Traffic, simulate_all};
+use laxity_sim::link::simulate::Unobserved;
+use laxity_sim::link::{PolicyRun, Traffic, simulate, simulate_policy};
 
 use super::args::{PlanArgs, TargetArg};
 use crate::check::tc::speed;
@@ -54,19 +55,19 @@ pub fn run(args: &PlanArgs) -> Result<ExitCode, Failure> {
         )));
     }
     let request = PlanRequest { target, device, shape, timer_lateness };
-    let planned = plan(&scenario, &request).map_err(|error| {
+    let mut planned = plan(&scenario, &request).map_err(|error| {
         let text = format!("{}: {error}", path.display());
         match error.is_refusal() {
             true => Failure::Refused(text),
             false => Failure::Input(text),
         }
     })?;
-    let mut result = planned.result;
     if args.commands {
-        output::print(&(result.commands.join("\n") + "\n"))?;
-        return Ok(status(&result));
+        output::print(&(planned.result.commands.join("\n") + "\n"))?;
+        return Ok(status(&planned.result));
     }
-    simulated(&scenario, duration, &mut result)?;
+    simulated(&scenario, duration, &mut planned)?;
+    let result = planned.result;
     match args.json {
         true => output::result(&result)?,
         false => output::print(&text::tc_plan(&result, output::style()))?,
@@ -93,18 +94,27 @@ fn known_name(name: &str) -> Result<(), Failure> {
     )))
 }
 
-/// Delays of best effort under the scenario's policy, where all flows have sources.
-fn simulated(scenario: &Scenario, duration: Span, result: &mut TcPlan) -> Result<(), Failure> {
+/// Delays of best effort in the tree and, for the same packets, under the scenario's policy, where all flows have
+/// sources.
+fn simulated(scenario: &Scenario, duration: Span, planned: &mut Plan) -> Result<(), Failure> {
     let traffic = Traffic::Generated { duration, replayed: Arc::new(Vec::new()) };
     if duration.0 == 0 || traffic.check(scenario).is_err() {
         return Ok(());
     }
-    let policies = [scenario.policy.use_.clone()];
-    let runs = simulate_all(scenario, &policies, &[1], &traffic, &interrupt::control());
-    let Some(run) = runs.map_err(Failure::input)?.pop() else { return Ok(()) };
-    let flows = run.result(scenario).flows;
-    for class in &mut result.best_effort {
-        if let Some(flow) = flows.get(&class.name) {
+    let (seed, control) = (1, interrupt::control());
+    let model = planned.model.policy(scenario.link.rate.0).map_err(Failure::input)?;
+    let name = planned.result.target.as_str();
+    let run = |result: Result<PolicyRun, _>| {
+        Ok::<_, Failure>(result.map_err(Failure::input)?.result(scenario).flows)
+    };
+    let none = &mut Unobserved;
+    let tree = run(simulate_policy(scenario, (name, model), seed, &traffic, none, &control))?;
+    let laxity = run(simulate(scenario, &scenario.policy.use_, seed, &traffic, none, &control))?;
+    for class in &mut planned.result.best_effort {
+        if let Some(flow) = tree.get(&class.name) {
+            (class.tree_mean_ms, class.tree_max_ms) = (flow.mean_ms, flow.max_ms);
+        }
+        if let Some(flow) = laxity.get(&class.name) {
             (class.laxity_mean_ms, class.laxity_max_ms) = (flow.mean_ms, flow.max_ms);
         }
     }
