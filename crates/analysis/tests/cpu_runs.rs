@@ -13,13 +13,13 @@ use laxity_analysis::cpu::{CpuFault, CpuRules, CpuValidation, Premise, judge};
 use laxity_core::{Span, Time};
 use laxity_cpu::clusters::{self, Layout};
 use laxity_cpu::registry::{Options, POLICIES, build};
-use laxity_cpu::{Attributes, Policy, Reservation, Service};
+use laxity_cpu::{Attributes, Policy, Reservation, Service, bebs_credit};
 use laxity_results::csv::cpu_run::{
     CpuRunRecord, RunCharge, RunEvent, RunKind, RunRow, RunSlice, RunState, ServerRow,
 };
 use laxity_scenario::cpu::CpuScenario;
 use laxity_sim::Control;
-use laxity_sim::cpu::{Cost, Late, Machine, Task, Workload, run_recorded, tasks};
+use laxity_sim::cpu::{Cost, Gap, Late, Machine, Task, Workload, run_recorded, tasks};
 
 /// Those that keep deadlines.
 fn keeping() -> impl Iterator<Item = &'static str> {
@@ -155,6 +155,43 @@ fn former_faults_are_found_before_jobs_are_late() {
         }
     }
     assert_eq!(files.len(), 8);
+}
+
+// Fails when whole jobs within short deadlines are judged as shares: tried with their sum and their keys.
+#[test]
+fn systems_with_short_deadlines_are_legal() {
+    let mix = Mix { constrained: true, greedy: true, ..IMPLICIT };
+    let mut constrained = 0;
+    for name in keeping() {
+        for seed in 0..systems() / 3 {
+            let run = on_one(name, &system(seed, mix), mix.length, seed);
+            let found = judge(&run, CpuRules::default());
+            legal(&format!("{name}, system {seed} with short deadlines"), &found);
+            constrained += u32::from(found.constrained.is_some());
+        }
+    }
+    assert!(constrained > 20, "{constrained}");
+}
+
+// Fails when best effort that may go on is refused, or the exception holds where it does not apply.
+#[test]
+fn protected_tasks_go_on_where_the_policy_says_so() {
+    let options = bebs_credit::Options {
+        wakeup_granularity: ms(3),
+        slice: ms(3),
+        ..bebs_credit::Options::default()
+    };
+    let sleepers = [3, 5, 7].map(|gap| {
+        let (sleep, burst) = (Gap::Fixed(ms(gap)), Cost::Fixed(ms(2)));
+        Task::new("sleeper", Workload::Interactive { sleep, burst })
+    });
+    let tasks = sleepers.into_iter().chain([Task::new("bound", Workload::CpuBound)]);
+    let tasks: Vec<Task> = tasks.collect();
+    let machine = Machine::single(Time::ZERO + ms(2000), 1);
+    let run = record("bebs-credit", &mut bebs_credit::new(&options), &tasks, machine, vec![0]);
+    assert_eq!(judge(&run, CpuRules { wakeups_wait: true }).illegal, None);
+    let strict = judge(&run, CpuRules::default()).illegal;
+    assert!(matches!(strict, Some(CpuFault::Wrong { .. })), "{strict:?}");
 }
 
 const GREEDY: Mix = Mix { constrained: false, greedy: true, ..IMPLICIT };

@@ -36,7 +36,10 @@ const ARROWS: &[(&str, &str)] = &[
     ("broker", "core cpu kernel reserve daemon"),
     ("userlink", "core curve link scenario trace traffic daemon"),
     ("bench", "core curve ring link dwcs cpu results scenario trace traffic sim"),
-    ("experiments", "core curve link dwcs cpu results scenario trace traffic sim analysis report bench"),
+    (
+        "experiments",
+        "core curve link dwcs cpu results scenario trace traffic sim analysis report bench",
+    ),
     ("compare-link", "core kernel link scenario traffic sim report"),
     ("compare-internet", "report sim trace"),
     ("compare-cpu", "report"),

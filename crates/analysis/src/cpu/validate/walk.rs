@@ -267,12 +267,12 @@ impl Walk<'_> {
                 other = Some(slice.task);
                 continue;
             };
-            let task = self.name(slice.task);
+            let task = || self.name(slice.task);
             let server = servers.all.get(slot as usize).filter(|_| cluster as usize == k);
             let ready = server.filter(|s| servers.ready.contains(&(s.deadline, slot)));
-            let Some(server) = ready else { return Some(CpuFault::NotReady { at, task }) };
+            let Some(server) = ready else { return Some(CpuFault::NotReady { at, task: task() }) };
             if own.iter().any(|(_, other, _)| *other == slot) {
-                return Some(CpuFault::Together { at, task });
+                return Some(CpuFault::Together { at, task: task() });
             }
             own.push((server.deadline, slot, slice.task));
         }
