@@ -115,10 +115,7 @@ impl Queue {
     }
 
     fn sink(&mut self, mut place: usize, node: Node) {
-        loop {
-            let first = place * ARITY + 1;
-            let children = self.heap.len().min(first + ARITY);
-            let Some(least) = (first..children).min_by_key(|c| self.heap[*c].rank) else { break };
+        while let Some(least) = self.least_child(place) {
             if node.rank <= self.heap[least].rank {
                 break;
             }
@@ -126,6 +123,20 @@ impl Queue {
             place = least;
         }
         self.put(place, node);
+    }
+
+    /// The child of `place` that is first.
+    #[inline]
+    fn least_child(&self, place: usize) -> Option<usize> {
+        let first = place * ARITY + 1;
+        // Two independent comparisons and a third, without branches.
+        if let Some([a, b, c, d]) = self.heap.get(first..first + ARITY) {
+            let (low, high) = (usize::from(b.rank < a.rank), usize::from(d.rank < c.rank) + 2);
+            let left = if b.rank < a.rank { b.rank } else { a.rank };
+            let right = if d.rank < c.rank { d.rank } else { c.rank };
+            return Some(first + if right < left { high } else { low });
+        }
+        (first..self.heap.len()).min_by_key(|c| self.heap[*c].rank)
     }
 
     #[inline]
