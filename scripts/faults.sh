@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Puts faults that the servers of CPUs once had back into a copy of the tree, one after the other, and
-# checks that the search in small systems finds each, and `laxity validate` most of them: from records of random
-# systems in which no job is late, of a build without the assertions of the servers.
+# checks that the search in small systems finds each, and that the judgement of `laxity validate` finds all but three:
+# from records of systems in which no job is late, by a build without the assertions of the servers.
 #
 #   usage: faults.sh [NAME...]     names of crates/cpu/tests/faults without .patch; all of them if none
 set -euo pipefail
@@ -22,8 +22,8 @@ trap 'rm -rf "$copy"' EXIT
 git ls-files -z | xargs -0 cp --parents -t "$copy"
 builds=${CARGO_TARGET_DIR:-$root/target}
 export RUST_BACKTRACE=0
-# A task waits, but nobody's share is exceeded (sleeps-at-exhaustion); or the systems show it too rarely.
-shown_by_search_alone=" UNSHOWN "
+# A task waits, and no rule about shares is broken (sleeps-at-exhaustion); or some hundred systems do not show it.
+shown_by_search_alone=" limit-above-share sleeps-at-exhaustion spare-taken-back "
 
 # says DIRECTORY ARGUMENT...: what a test of the copy says when it fails; status 1 if it passes.
 says() {

@@ -108,7 +108,7 @@ fn legal_if_in_time(what: &str, run: &CpuRunRecord) {
     }
 }
 
-// Fails with each fault of `crates/cpu/tests/faults` put back (`make faults`), in a run in which no job is late.
+// Fails with most faults of `crates/cpu/tests/faults` put back (`make faults`), in a run in which no job is late.
 #[test]
 fn chains_of_changes_are_legal() {
     for name in keeping() {
