@@ -29,7 +29,7 @@ proofs: ## checks the proofs of what is guaranteed, by Coq
 chains: ## 100,000 random chains of changes on servers of CPUs, 400 of which are in make test
 	@scripts/chains.sh
 
-faults: ## puts old faults of the servers of CPUs back, to see that the search finds each
+faults: ## puts old faults of the servers of CPUs back, to see that the search and `validate` find them
 	@scripts/faults.sh
 
 fuzz: ## ten million executions of every reader of outside bytes, on a stable toolchain

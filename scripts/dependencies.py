@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a package has of third parties, from `cargo metadata`.
 
-usage: dependencies.py sbom|licences PACKAGE TARGET [FEATURES]
+usage: dependencies.py sbom|licences PACKAGE[,PACKAGE] TARGET [FEATURES]
 
 `sbom` prints a bill of materials (CycloneDX 1.5, JSON), `licences` the licence texts. Both list the crates
 that are linked for TARGET, without those that only build or test. SOURCE_DATE_EPOCH is the date of the bill.
@@ -25,12 +25,12 @@ def metadata(target, features):
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
 
-def linked(data, package):
-    """The package and what it links, by identifier, with the crates that each uses."""
+def linked(data, wanted):
+    """The packages and what they link, by identifier, with the crates that each uses."""
     nodes = {node["id"]: node for node in data["resolve"]["nodes"]}
     names = {p["id"]: p["name"] for p in data["packages"]}
     macros = {p["id"] for p in data["packages"] if any("proc-macro" in t["kind"] for t in p["targets"])}
-    open_ids = [i for i, name in names.items() if name == package and i in data["workspace_members"]]
+    open_ids = [i for i, name in names.items() if name in wanted and i in data["workspace_members"]]
     found = {}
     while open_ids:
         crate = open_ids.pop()
@@ -77,10 +77,10 @@ def checksums():
     return found
 
 
-def sbom(data, package):
+def sbom(data, wanted):
     packages = {p["id"]: p for p in data["packages"]}
-    crates, sums = linked(data, package), checksums()
-    root = next(i for i in crates if packages[i]["name"] == package)
+    crates, sums = linked(data, wanted), checksums()
+    root = next(i for i in crates if packages[i]["name"] == wanted[0])
     components = []
     for crate in sorted(crates, key=lambda i: purl(packages[i])):
         entry = component(packages[crate])
@@ -110,12 +110,12 @@ def sbom(data, package):
     print(json.dumps(bill, indent=1))
 
 
-def licences(data, package):
+def licences(data, wanted):
     """Equal texts once, under the crates that have them."""
     packages = {p["id"]: p for p in data["packages"]}
     texts = {}
     without = []
-    for crate in sorted(linked(data, package), key=lambda i: purl(packages[i])):
+    for crate in sorted(linked(data, wanted), key=lambda i: purl(packages[i])):
         p = packages[crate]
         if not p["source"]:
             continue
@@ -142,7 +142,7 @@ def main():
     if len(sys.argv) not in (4, 5) or sys.argv[1] not in ("sbom", "licences"):
         sys.exit(__doc__)
     data = metadata(sys.argv[3], sys.argv[4] if len(sys.argv) == 5 else "")
-    {"sbom": sbom, "licences": licences}[sys.argv[1]](data, sys.argv[2])
+    {"sbom": sbom, "licences": licences}[sys.argv[1]](data, sys.argv[2].split(","))
 
 
 if __name__ == "__main__":

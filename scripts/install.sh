@@ -27,7 +27,8 @@ libraries=$target/release
 if [ -n "$BUILT" ]; then
     libraries=$BUILT
     laxity=$BUILT/laxity
-elif [ -z "${SUDO_USER:-}" ] || [ ! -x "$laxity" ] || [ ! -f "$libraries/liblaxity_reserve_c.so" ]; then
+elif [ -z "${SUDO_USER:-}" ] || [ ! -x "$laxity" ] || [ ! -f "$libraries/liblaxity_reserve_c.so" ] ||
+    [ ! -x "$libraries/laxity-rtkit" ]; then
     build_laxity
 fi
 
@@ -57,7 +58,7 @@ put() {
         printf '%s\n' "$folder/${file##*/}" >>"$list"
     done
 }
-put 755 bin "$laxity"
+put 755 bin "$laxity" "$libraries/laxity-rtkit"
 put 644 share/man/man1 "$made"/man/*.1
 put 644 share/bash-completion/completions "$made/laxity"
 put 644 share/zsh/site-functions "$made/_laxity"
@@ -70,6 +71,10 @@ for unit in packaging/*.service packaging/*.socket; do
     sed "s|/usr/local/bin/|$PREFIX/bin/|" "$unit" >"$made/${unit#packaging/}"
     put 644 lib/systemd/system "$made/${unit#packaging/}"
 done
+# The bus reads it there under /usr only.
+put 644 share/dbus-1/system.d packaging/laxity-rtkit.conf
+sed "s|/usr/local/bin/|$PREFIX/bin/|" packaging/reservation.conf >"$made/reservation.conf"
+put 644 share/laxity/systemd "$made/reservation.conf"
 # The client library for programs that reserve CPU time. The shared library has the name of its interface,
 # under which programs look for it when they start.
 library=liblaxity_reserve

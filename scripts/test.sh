@@ -18,7 +18,7 @@ long_commands=(
     reservations_hold_and_best_effort real_time_flows_meet_deadlines cpu_clusters:: one_of_two_cpus
     link_changes_lose_no_packet after_a_stall commands_leave_nothing_behind unprivileged_programs
     verifier_cost_is_as_recorded python.sh site.sh proofs.sh compare-internet run_hooks_give reservations_hold_on loom.sh
-    run_state_is_inferred compare-link misses_after_preemption stalls-
+    run_state_is_inferred compare-link misses_after_preemption clients_of_realtimekit stalls-
 )
 
 # longest_first FILE: puts the commands in it in that order, the short ones last, so that no CPU idles while a long one
@@ -49,6 +49,8 @@ program optional irtt irtt irtt irtt irtt irtt
 program optional tcpdump tcpdump tcpdump tcpdump tcpdump tcpdump
 program optional ffmpeg ffmpeg ffmpeg-free ffmpeg ffmpeg ffmpeg
 program optional cyclictest rt-tests realtime-tests rt-tests rt-tests rt-tests
+program optional dbus-daemon dbus-daemon dbus-daemon dbus dbus-daemon dbus
+program optional pipewire pipewire pipewire pipewire pipewire pipewire
 program optional systemd-analyze systemd systemd systemd systemd ''
 program optional coqc coq coq coq coq coq
 program optional chromium chromium chromium chromium chromium chromium

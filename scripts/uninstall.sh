@@ -14,7 +14,7 @@ fi
 mapfile -t files <"$list"
 for file in "${files[@]}"; do rm -f "$to/$file"; done
 # Other people's folders stay; those of our own name go when they are empty.
-for folder in share/laxity/scenarios share/laxity/monitoring share/laxity/python/laxity share/laxity/python share/laxity \
+for folder in share/laxity/scenarios share/laxity/systemd share/laxity/monitoring share/laxity/python/laxity share/laxity/python share/laxity \
     share/doc/laxity; do
     [ ! -d "$to/$folder" ] || rmdir --ignore-fail-on-non-empty "$to/$folder"
 done

@@ -91,17 +91,20 @@ impl Broker {
     }
 
     fn reserve(&self, peer: &Peer, reserve: &Reserve) -> Result<Answer, Refusal> {
+        let owner = reserve.user.unwrap_or(peer.user);
+        if owner != peer.user && peer.user != 0 {
+            return Err(Refusal::new(Code::Invalid, "only root may reserve for another user"));
+        }
         let task = peer.task(reserve.task)?;
         let request = ReservationRequest {
             pid: task.pid,
             reservation: Reservation::new(Span(reserve.runtime_ns), Span(reserve.period_ns)),
             inherit: reserve.inherit,
-            owner: peer.user,
+            owner,
         };
         // The lock is not held between attempts, so that other peers are served.
-        let cpu =
-            reserve_with_retry(|deferrable| self.try_reserve(peer, &task, &request, deferrable))?
-                .ok_or_else(|| self.limits.refusal(&CpuError::Draining, peer.user))?;
+        let cpu = reserve_with_retry(|deferrable| self.try_reserve(&task, &request, deferrable))?
+            .ok_or_else(|| self.limits.refusal(&CpuError::Draining, owner))?;
         Ok(Answer::Reserved(Grant {
             cpu,
             runtime_ns: reserve.runtime_ns,
@@ -111,12 +114,11 @@ impl Broker {
 
     fn try_reserve(
         &self,
-        peer: &Peer,
         task: &Task,
         request: &ReservationRequest,
         deferrable: bool,
     ) -> Result<ReserveOutcome, Refusal> {
-        let refuse = |error: CpuError| self.limits.refusal(&error, peer.user);
+        let refuse = |error: CpuError| self.limits.refusal(&error, request.owner);
         let mut backend = self.backend();
         let table = backend.reservations().map_err(refuse)?;
         let allowed = backend.allowed_cpus(request.pid).map_err(|_| no_task(request.pid))?;
@@ -124,16 +126,16 @@ impl Broker {
         if backend.find(request.pid).map_err(refuse)?.is_some() {
             return Err(refuse(CpuError::AlreadyReserved));
         }
-        self.limits.admit(&table, peer.user, request.reservation, &allowed)?;
-        // The owner may have changed since the task was opened.
-        if !task.is_owned_by(peer.user) {
+        self.limits.admit(&table, request.owner, request.reservation, &allowed)?;
+        // The owner may have changed since the task was opened, or not be the user for whom root reserves.
+        if !task.is_owned_by(request.owner) {
             return Err(no_task(request.pid));
         }
         let outcome = backend.try_reserve(request, deferrable).map_err(refuse)?;
         // Release the lock before the retries of a release below.
         drop(backend);
         // The PID may have been reused in the meantime.
-        if !task.is_owned_by(peer.user) {
+        if !task.is_owned_by(request.owner) {
             let _ = release_with_retry(|| self.backend().release(request.pid));
             return Err(no_task(request.pid));
         }

@@ -67,8 +67,13 @@ fn queries_are_answered_while_a_release_retries() {
     let peer = Peer::from_stream(&ours).expect("this process");
     std::thread::scope(|scope| {
         let reserve = scope.spawn(|| {
-            let request =
-                Reserve { task: Some(pid), runtime_ns: 1000, period_ns: 1_000_000, inherit: false };
+            let request = Reserve {
+                task: Some(pid),
+                runtime_ns: 1000,
+                period_ns: 1_000_000,
+                inherit: false,
+                user: None,
+            };
             broker.handle(&peer, &Request::Reserve(request))
         });
         while releases.load(Ordering::Relaxed) == 0 {

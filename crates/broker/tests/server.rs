@@ -83,6 +83,7 @@ fn client_process() {
             "reserve" => {
                 let request = Request::new(number(1) * MS / 10, number(2) * MS);
                 let request = if words.len() > 3 { request.for_task(number(3)) } else { request };
+                let request = if words.len() > 4 { request.for_user(number(4)) } else { request };
                 client.reserve(&request).map(|grant| format!("on {}", grant.cpu))
             }
             "query" => client.query(words.get(1).map(|_| number(1))).map(|s| format!("{s:?}")),
@@ -380,6 +381,35 @@ fn reservations_of_root_count_against_no_share() {
     scheduler.reserve_as_root(sleeper.0.id(), Reservation::new(Span(6_000_000), Span(10_000_000)));
     let text = run_client(USER, &folder, "reserve 25 10");
     has_result(&text, "reserve 25 10", "on 0");
+}
+
+/// Root reserves for a user: the task must be that user's, and the reservation counts to that user's share.
+/// Others may not name another user.
+///
+/// Fails when such a reservation counts for root (tried with `owner: peer.user`), when root may take
+/// another user's task for it (tried with user 0 in the checks of `try_reserve`), and when users may name others.
+#[test]
+fn root_reserves_for_users() {
+    if !is_root() {
+        return;
+    }
+    let (folder, scheduler) = (Folder::new("for-users"), FakeScheduler::default());
+    let _server = serve(&folder, &scheduler, ConnectionLimits::default());
+    let (own, foreign) = (Sleeper::start(USER), Sleeper::start(OTHER_USER));
+    let client = Client::connect_to(folder.socket()).expect("a server");
+    let request = |ms: u32| Request::new(ms * MS / 10, 10 * MS).for_user(USER);
+    let other = client.reserve(&request(10).for_task(foreign.0.id())).expect_err("not theirs");
+    assert_eq!(other.code(), Some(Code::NoTask));
+    let large = client.reserve(&request(30).for_task(own.0.id())).expect_err("the share");
+    assert_eq!((large.code(), large.max_runtime()), (Some(Code::Share), Some(25 * MS / 10)));
+    client.reserve(&request(20).for_task(own.0.id())).expect("bandwidth");
+    assert_eq!(scheduler.reservations()[0].owner, USER);
+
+    let theirs = format!("reserve 1 10 {} {OTHER_USER}", foreign.0.id());
+    let text = run_client(USER, &folder, &format!("reserve 6 10;{theirs};reserve 5 10 0 {USER}"));
+    has_result(&text, "reserve 6 10", "share Some(500µs)");
+    has_result(&text, &theirs, "invalid None only root may reserve for another user");
+    has_result(&text, &format!("reserve 5 10 0 {USER}"), "no-task");
 }
 
 /// Thread ids of a process in a PID namespace of its own are resolved in that namespace, for its own

@@ -44,7 +44,7 @@ pub enum Command {
     /// Simulate a scenario over a grid of values, policies and seeds, into a dataset of Parquet files; an
     /// interrupted sweep goes on where it was.
     Sweep(SweepArgs),
-    /// Judge a recorded run of a link: legal or not, which premise failed, and when.
+    /// Judge a recorded run of a link or of CPUs: legal or not, which premise failed, and when.
     Validate(ValidateArgs),
     /// Derive a scenario from a capture: its flows and their smallest envelopes.
     Fit(FitArgs),
@@ -188,6 +188,9 @@ pub struct SimulateArgs {
     /// Write a line for each job of a task.
     #[arg(long, value_name = "OUT.csv")]
     pub jobs: Option<PathBuf>,
+    /// Write a record of the run of CPUs for `laxity validate`: slices, jobs, and each change of a server.
+    #[arg(long, value_name = "OUT.csv")]
+    pub record: Option<PathBuf>,
     /// Write a page with plots.
     #[arg(long, value_name = "OUT.html")]
     pub report: Option<PathBuf>,
@@ -206,7 +209,8 @@ pub struct SimulateArgs {
 
 #[derive(Debug, Args)]
 pub struct ValidateArgs {
-    /// A line for each packet, as `laxity simulate --packets` writes them.
+    /// A line for each packet, as `laxity simulate --packets` writes them, or a record of CPUs, as
+    /// `laxity simulate --record` does.
     #[arg(value_name = "RUN.csv")]
     pub run: PathBuf,
     /// The scenario file.

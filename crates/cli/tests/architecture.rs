@@ -34,6 +34,7 @@ const ARROWS: &[(&str, &str)] = &[
     ("reserve", ""),
     ("reserve-c", "reserve"),
     ("broker", "core cpu kernel reserve daemon"),
+    ("rtkit", "reserve daemon"),
     ("userlink", "core curve link scenario trace traffic daemon"),
     ("bench", "core curve ring link dwcs cpu results scenario trace traffic sim"),
     (

@@ -26,6 +26,28 @@ fn usage_errors_precede_kernel_errors() {
     assert!(!std::path::Path::new("unwritten").exists());
 }
 
+/// Fails when the environment is not read, takes precedence over the options, or is not checked before the kernel is
+/// queried.
+#[test]
+fn reservations_may_be_in_the_environment() {
+    let run = |variable: Option<&str>, options: &[&str]| {
+        let arguments = [&["cpu", "run"], options, &["--", "/nowhere/at/all"]].concat();
+        let mut command = support::command(&arguments);
+        command.env_remove("LAXITY_RESERVATION").env("LAXITY_CPU_SOCKET", "/nowhere/either");
+        command.envs(variable.map(|v| ("LAXITY_RESERVATION", v)));
+        support::Ran::of(command.output().expect("the command starts"))
+    };
+    run(None, &[]).fails(2, &["--runtime and --period", "LAXITY_RESERVATION such as 4ms/10ms"]);
+    run(Some("4ms"), &[]).fails(2, &["LAXITY_RESERVATION", "not `4ms`"]);
+    run(Some("4/10ms"), &[]).fails(2, &["LAXITY_RESERVATION", "4"]);
+    run(Some("20ms/10ms"), &[]).fails(2, &["20 ms of CPU time by 10 ms"]);
+    run(Some("4ms/10ms"), &["--runtime", "4ms"]).fails(2, &["--period"]);
+    run(Some("4ms/10ms"), &["--runtime", "0ms", "--period", "1ms"]).fails(2, &["a budget of 0 ms"]);
+    // Read; nothing schedules here, or the program is missing.
+    let ran = run(Some("4ms/10ms"), &[]);
+    assert!(!ran.err.contains("LAXITY_RESERVATION") && ran.code != Some(0), "{}", ran.err);
+}
+
 /// Fails when options of the server are not looked at before it does anything.
 #[test]
 fn invalid_servers_do_not_start() {
@@ -63,15 +85,19 @@ mod machine;
 #[cfg(feature = "kernel")]
 mod live {
     use std::collections::BTreeMap;
+    use std::os::unix::fs::PermissionsExt as _;
     use std::path::{Path, PathBuf};
     use std::process::Command;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     use serde_json::Value;
 
     // So that its libraries are built before this runs.
     use laxity_reserve_c as _;
 
-    use super::machine::{self, VmOutput, available, example, file, number, part, stripped, tool};
+    use super::machine::{
+        self, VmOutput, available, binary, example, file, number, part, stripped, tool,
+    };
 
     /// A program in C with the static library.
     fn compiled(source: &str, name: &str) -> PathBuf {
@@ -101,6 +127,63 @@ mod live {
         let mut lines = text.lines().map(str::to_owned);
         let (program, home) = (lines.next().expect("a program"), lines.next().expect("a folder"));
         (program.into(), home, lines.collect())
+    }
+
+    /// The configuration of a bus with the policy of the package, as files in the machine; `None` where there is no
+    /// program for it.
+    fn bus() -> Option<[String; 2]> {
+        if Command::new("dbus-daemon").arg("--version").output().is_err() {
+            machine::lacking("there is no dbus-daemon");
+            return None;
+        }
+        let text = std::fs::read_to_string(file("crates/rtkit/tests/bus.conf")).expect("a file");
+        // systemd sees names on the bus once it has its own.
+        let own = "<policy user=\"root\"><allow own=\"org.freedesktop.systemd1\"/></policy>";
+        let text = text.replace("@POLICY@", "/job/laxity-rtkit.conf").replace("@OWN@", own);
+        // Another test may take one along at this time.
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("bus-{}-{number}.conf", std::process::id());
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::write(&path, text.replace("@FOLDER@", "/run/dbus")).expect("a file");
+        let policy = file("packaging/laxity-rtkit.conf").display().to_string();
+        Some([format!("{}:/job/bus.conf", path.display()), policy])
+    }
+
+    /// PipeWire of this machine with the modules and plugins of the test, each a program for the machine; `None` where
+    /// it is not installed.
+    fn pipewire() -> Option<Vec<PathBuf>> {
+        let folders = std::fs::read_dir("/usr/lib").into_iter().flatten().flatten();
+        let folders = folders.map(|e| e.path()).chain(["/usr/lib".into(), "/usr/lib64".into()]);
+        let Some(folder) = folders.into_iter().find(|f| f.join("pipewire-0.3").exists()) else {
+            machine::lacking("there is no pipewire");
+            return None;
+        };
+        let modules = "rt protocol-native metadata client-node client-device access adapter \
+                       link-factory session-manager";
+        let modules = modules.split_whitespace();
+        let modules =
+            modules.map(|m| folder.join(format!("pipewire-0.3/libpipewire-module-{m}.so")));
+        let plugins = [
+            "support/libspa-support",
+            "support/libspa-dbus",
+            "audioconvert/libspa-audioconvert",
+            "audiotestsrc/libspa-audiotestsrc",
+        ];
+        let plugins = plugins.map(|p| folder.join(format!("spa-0.2/{p}.so")));
+        // Copies that may be executed, as the image takes programs only.
+        let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pipewire");
+        std::fs::create_dir_all(&to).expect("a folder");
+        let copy = |path: PathBuf| {
+            let copy = to.join(path.file_name().expect("a name"));
+            std::fs::copy(&path, &copy).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            let mode = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(&copy, mode).expect("a mode");
+            copy
+        };
+        let mut files: Vec<PathBuf> = modules.chain(plugins).map(copy).collect();
+        files.extend(["pipewire", "pw-link"].map(PathBuf::from));
+        Some(files)
     }
 
     /// A script under the kernel for CPUs, with files of this machine at their places there.
@@ -150,7 +233,8 @@ mod live {
     /// The services run under their confinement: the CPUs are scheduled from `enable --now` to
     /// `stop`, by another policy after `reload`, and the first program to ask for a reservation starts
     /// the server. Thread IDs differ from the kernel's, as in a container: the requesting program has
-    /// the reservation, keeps its deadlines, and is listed by its ID; other namespaces do not see it.
+    /// the reservation, keeps its deadlines, and is listed by its ID; other namespaces do not see it. A client of
+    /// RealtimeKit has one, too, and a nice value.
     ///
     /// Fails when the scheduler's service lacks a privilege (tried: `CapabilityBoundingSet=CAP_NET_ADMIN`),
     /// when a reload to the policy that is there counts as a failure (tried: `ExecReload` without its `-`),
@@ -175,17 +259,24 @@ mod live {
             "laxity-cpu.service",
             "laxity-cpu-reservations.socket",
             "laxity-cpu-reservations.service",
+            "laxity-rtkit.service",
         ]
         .map(|name| file(&format!("packaging/{name}")));
         let places = targets.chain(ours).map(|unit| {
             let name = unit.file_name().and_then(|n| n.to_str()).expect("a name");
             format!("{}:/etc/systemd/system/{name}", unit.display())
         });
+        let Some(bus) = bus() else { return };
+        let places = places.chain(bus);
         let programs = [
             folder.join("systemd"),
             "systemctl".into(),
             "setpriv".into(),
+            "dbus-daemon".into(),
+            "busctl".into(),
             stripped(Path::new(env!("CARGO_BIN_EXE_laxity"))),
+            stripped(&binary("laxity-rtkit", "laxity-rtkit")),
+            stripped(&example("laxity-rtkit", "realtime")),
             stripped(&tool("tasks")),
         ];
         let text = run("units.sh", &[], &programs, places);
@@ -199,6 +290,10 @@ mod live {
         let reload =
             "ended with 0\nlaxity-cpu.service is active, success\nenabled\nPolicy berate\n";
         assert_eq!(part(&text, "reload"), reload);
+        let rtkit = part(&text, "rtkit");
+        let states = "laxity-rtkit.service is active, success\nrtkit-daemon.service is active, success\ngranted\n";
+        assert_contains(rtkit, &[states, "ended with 0\n-5\n"]);
+        assert!(rtkit.ends_with("rtkit-daemon.service is inactive, success\n"), "{rtkit}");
         let reservations = part(&text, "reservations");
         let known = "laxity-cpu-reservations.service is active, success\nit is known\nunseen ";
         let refused =
@@ -214,6 +309,61 @@ mod live {
         let start =
             "ended with 0\nended with 0\nenabled\nPolicy berate\nended with 0\nkernel content\n";
         assert_eq!(part(&text, "start"), start);
+    }
+
+    /// A program without any privilege asks RealtimeKit on D-Bus: it has a reservation of its user, which grows to
+    /// twice its work within seconds, and from then on misses no deadline beside a compilation. So does PipeWire by
+    /// its own module, whose sound has no gap.
+    ///
+    /// Fails when the runtime does not follow (tried without `resize`: all jobs are late), and when a second service takes
+    /// the name (tried with the flags of zbus).
+    #[test]
+    fn clients_of_realtimekit_have_reservations() {
+        if !available() {
+            return;
+        }
+        let Some(bus) = bus() else { return };
+        let programs = [
+            stripped(Path::new(env!("CARGO_BIN_EXE_laxity"))),
+            stripped(&binary("laxity-rtkit", "laxity-rtkit")),
+            stripped(&example("laxity-rtkit", "realtime")),
+            stripped(&tool("tasks")),
+            "dbus-daemon".into(),
+            "setpriv".into(),
+        ];
+        let pipewire = pipewire();
+        let (sound, arguments): (&[PathBuf], &[&str]) = match &pipewire {
+            Some(files) => (files, &["pipewire"]),
+            None => (&[], &[]),
+        };
+        let conf = ["crates/kernel/tests/vm/pipewire.conf", "crates/kernel/tests/vm/client.conf"];
+        let conf = conf.map(|name| file(name).display().to_string());
+        let programs = [&programs[..], sound].concat();
+        let text = run("rtkit.sh", arguments, &programs, bus.into_iter().chain(conf));
+
+        assert_contains(part(&text, "without"), &["refused: ", "ServiceUnknown", "ended with 0"]);
+        let denied = "refused: org.freedesktop.DBus.Error.AccessDenied: priority 21";
+        assert_contains(part(&text, "refused"), &[denied]);
+        let granted = part(&text, "granted");
+        let runtime = granted.trim().strip_prefix("\"user\":1000\"runtime_ns\":");
+        let runtime = runtime.and_then(|rest| rest.split('\n').next()?.parse::<u64>().ok());
+        assert!(runtime.is_some_and(|ns| (1_500_000..=5_000_000).contains(&ns)), "{granted}");
+        assert_contains(granted, &["\ngranted\n"]);
+        assert_eq!(part(&text, "ended"), "none is left\n");
+        assert_eq!(number(granted, "second half", "missed"), 0, "{granted}");
+        if pipewire.is_some() {
+            let sound = part(&text, "pipewire");
+            assert_eq!(number(sound, "sound", "xruns"), 0, "{sound}");
+            assert!(number(sound, "sound", "blocks") >= 120, "{sound}");
+            let reserved = sound.lines().any(|line| {
+                let words: Vec<&str> = line.split_whitespace().collect();
+                words.len() == 8 && words[4] == "5" && words[6] == "0"
+            });
+            assert!(reserved, "no reservation of 5 ms without misses: {sound}");
+        }
+        let again = part(&text, "again");
+        assert_contains(again, &["has an owner", "ended with 1\n", "makes reservations\n"]);
+        assert!(text.ends_with("kernel content\n"), "{text}");
     }
 
     /// Programs in C, Rust and Python, without any privilege, reserve for themselves and are in time

@@ -5,7 +5,8 @@ mod repository;
 use repository::{files, root, text};
 
 /// The crates that may say `unsafe`, and where: see ARCHITECTURE.md.
-const MAY_BE_UNSAFE: &[&str] = &["crates/ring", "crates/userlink", "crates/reserve-c"];
+const MAY_BE_UNSAFE: &[&str] =
+    &["crates/ring", "crates/userlink", "crates/reserve-c", "crates/rtkit"];
 
 /// Text files, by path and contents.
 fn texts() -> Vec<(String, String)> {

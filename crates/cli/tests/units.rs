@@ -22,6 +22,12 @@ fn units() -> Vec<(String, String)> {
     units
 }
 
+/// A unit that starts the command of the tests, also in place of another program.
+fn with_command_of_tests(text: &str) -> String {
+    let text = text.replace("/usr/local/bin/laxity-rtkit", "/usr/local/bin/laxity");
+    text.replace("/usr/local/bin/laxity", env!("CARGO_BIN_EXE_laxity"))
+}
+
 /// Fails when systemd does not understand a line of a unit: tried with `SocketModes`, `ExecReloads` and
 /// `ProtectProc=hidden`.
 #[test]
@@ -29,7 +35,7 @@ fn systemd_understands_the_units() {
     let folder = Folder::new("units");
     let mut paths = Vec::new();
     for (name, text) in units() {
-        let text = text.replace("/usr/local/bin/laxity", env!("CARGO_BIN_EXE_laxity"));
+        let text = with_command_of_tests(&text);
         // Interfaces of tests have no unit of their own.
         let text = text.replace("BindsTo=sys-subsystem-net-devices-%i.device\n", "");
         folder.write(&name, &text);
@@ -41,6 +47,35 @@ fn systemd_understands_the_units() {
         });
     }
     understood_by_systemd(&folder, &paths);
+}
+
+/// The drop-in for other services applies to a unit, whose command runs within the reservation.
+///
+/// Fails when systemd does not understand a line of it (tried with `ExecStart=` left out, which leaves two
+/// commands), or when the variable has another name than the command reads.
+#[test]
+fn systemd_understands_the_drop_in() {
+    let folder = Folder::new("drop-in");
+    let text = std::fs::read_to_string(file("packaging/reservation.conf")).expect("a drop-in");
+    let unit = folder.write("player.service", "[Service]\nExecStart=/usr/bin/sleep infinity\n");
+    std::fs::create_dir(folder.path("player.service.d")).expect("a folder");
+    folder.write("player.service.d/reservation.conf", with_command_of_tests(&text));
+    understood_by_systemd(&folder, &[unit]);
+
+    let value = |key: &str| text.lines().rev().find_map(|line| line.strip_prefix(key));
+    let (name, reservation) = value("Environment=").and_then(|v| v.split_once('=')).expect("one");
+    let start = value("ExecStart=/usr/local/bin/laxity ").expect("a command");
+    let run = |reservation: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_laxity"));
+        // A program that is not there, in case that this machine has a scheduler.
+        command
+            .args(start.split(' ').map(|word| word.replace("/usr/bin/sleep", "/nowhere/at/all")));
+        let output = command.env(name, reservation).env("LAXITY_CPU_SOCKET", "/nowhere").output();
+        String::from_utf8_lossy(&output.expect("it starts").stderr).into_owned()
+    };
+    assert!(run("20ms/10ms").contains("20 ms of CPU time by 10 ms"), "{}", run("20ms/10ms"));
+    let error = run(reservation);
+    assert!(!error.contains("Usage:") && !error.contains("--period"), "{error}");
 }
 
 /// Fails when a unit can do much that it need not: tried without its filters of system

@@ -5,7 +5,9 @@ use alloc::vec::Vec;
 
 use laxity_core::{Span, Time};
 
-use crate::{Admitted, Attributes, CpuId, Pick, Policy, Refusal, Service, TaskId};
+use crate::{
+    Admitted, Attributes, Charge, CpuId, Pick, Policy, Refusal, ServerView, Service, TaskId,
+};
 
 /// `upper` serves hard tasks and has precedence; `lower` serves the others while `upper` is idle.
 #[derive(Clone, Debug, Hash)]
@@ -185,6 +187,21 @@ impl<A: Policy, B: Policy> Policy for Layered<A, B> {
                 self.lower.set_execution_estimate(task, execution_estimate)
             }
             _ => {}
+        }
+    }
+
+    fn servers(&self, now: Time, each: &mut dyn FnMut(&ServerView)) {
+        self.upper.servers(now, each);
+    }
+
+    fn resets(&self, cluster: u32) -> u64 {
+        self.upper.resets(cluster)
+    }
+
+    fn charged_to(&self, cpu: CpuId, task: TaskId) -> Charge {
+        match self.places.get(task.index()) {
+            Some(Place::Upper { .. }) => self.upper.charged_to(cpu, task),
+            _ => Charge::Unserved,
         }
     }
 }

@@ -74,6 +74,7 @@ pub mod servers;
 mod share;
 mod table;
 mod ticks;
+mod view;
 
 pub use admission::reserved_bandwidth;
 pub use attributes::{
@@ -84,3 +85,4 @@ pub use policy::{Admitted, CpuId, Pick, Policy, TaskId};
 pub use refusal::Refusal;
 pub use servers::Sample;
 pub use share::Share;
+pub use view::{Charge, ServerId, ServerKind, ServerState, ServerView};

@@ -2,7 +2,7 @@
 
 use laxity_core::{Span, Time};
 
-use crate::{Attributes, Refusal};
+use crate::{Attributes, Charge, Refusal, ServerView};
 
 /// A task, as an index into the driver's tables. Indices are dense: policies have tables up to the
 /// greatest one.
@@ -134,6 +134,25 @@ pub trait Policy {
     fn set_execution_estimate(&mut self, task: TaskId, execution_estimate: Span) {
         let _ = (task, execution_estimate);
     }
+
+    /// Hands over each server, also vacant places, as it is at `now`; for records. Policies without servers
+    /// have none.
+    fn servers(&self, now: Time, each: &mut dyn FnMut(&ServerView)) {
+        let _ = (now, each);
+    }
+
+    /// How often the promises of servers in a cluster were reset, at instants at which no hard job was pending; for
+    /// records.
+    fn resets(&self, cluster: u32) -> u64 {
+        let _ = cluster;
+        0
+    }
+
+    /// What the execution of the task that was picked for `cpu` is charged to; for records.
+    fn charged_to(&self, cpu: CpuId, task: TaskId) -> Charge {
+        let _ = (cpu, task);
+        Charge::Unserved
+    }
 }
 
 impl<P: Policy + ?Sized> Policy for alloc::boxed::Box<P> {
@@ -178,5 +197,14 @@ impl<P: Policy + ?Sized> Policy for alloc::boxed::Box<P> {
     }
     fn set_execution_estimate(&mut self, task: TaskId, execution_estimate: Span) {
         (**self).set_execution_estimate(task, execution_estimate);
+    }
+    fn servers(&self, now: Time, each: &mut dyn FnMut(&ServerView)) {
+        (**self).servers(now, each);
+    }
+    fn resets(&self, cluster: u32) -> u64 {
+        (**self).resets(cluster)
+    }
+    fn charged_to(&self, cpu: CpuId, task: TaskId) -> Charge {
+        (**self).charged_to(cpu, task)
     }
 }

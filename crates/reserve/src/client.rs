@@ -26,12 +26,13 @@ pub struct Request {
     runtime: Duration,
     period: Duration,
     inherit: bool,
+    user: Option<u32>,
 }
 
 impl Request {
     /// A runtime in every period, for the calling thread.
     pub fn new(runtime: Duration, period: Duration) -> Request {
-        Request { task: None, runtime, period, inherit: false }
+        Request { task: None, runtime, period, inherit: false, user: None }
     }
 
     /// For another thread, by its thread id ([`current_tid`]); that of a process is its first thread.
@@ -44,6 +45,13 @@ impl Request {
     #[must_use]
     pub fn inherited(self) -> Request {
         Request { inherit: true, ..self }
+    }
+
+    /// For a user, who must own the task and whose share it takes from: root's alone, for services that
+    /// reserve for their clients.
+    #[must_use]
+    pub fn for_user(self, uid: u32) -> Request {
+        Request { user: Some(uid), ..self }
     }
 }
 
@@ -66,7 +74,12 @@ impl Client {
     /// single request.
     pub fn unconnected() -> Client {
         let path = std::env::var_os(SOCKET_VARIABLE).filter(|path| !path.is_empty());
-        Client { path: path.map_or_else(|| PathBuf::from(SOCKET_PATH), PathBuf::from) }
+        Client::unconnected_to(path.map_or_else(|| PathBuf::from(SOCKET_PATH), PathBuf::from))
+    }
+
+    /// The same for a socket.
+    pub fn unconnected_to(path: impl Into<PathBuf>) -> Client {
+        Client { path: path.into() }
     }
 
     /// Connects to a socket.
@@ -74,7 +87,7 @@ impl Client {
     /// # Errors
     /// No server listens, or the caller may not connect.
     pub fn connect_to(path: impl Into<PathBuf>) -> Result<Client, Error> {
-        let client = Client { path: path.into() };
+        let client = Client::unconnected_to(path);
         client.stream().map(|_| client)
     }
 
@@ -96,6 +109,7 @@ impl Client {
             runtime_ns: ns(request.runtime),
             period_ns: ns(request.period),
             inherit: request.inherit,
+            user: request.user,
         };
         match self.call(protocol::Request::Reserve(reserve))? {
             Answer::Reserved(grant) => Ok(grant),

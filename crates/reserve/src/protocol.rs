@@ -53,6 +53,10 @@ pub struct Reserve {
     /// Whether threads and processes that the task starts later share the reservation.
     #[serde(default)]
     pub inherit: bool,
+    /// The user who must own the task and to whose share the reservation counts; by default the caller.
+    /// Only root may name another one, as a service does that reserves for its clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<u32>,
 }
 
 /// The task of a request.
@@ -331,7 +335,8 @@ mod tests {
     use crate::fuzz;
 
     fn reserve(task: Option<u32>, inherit: bool) -> Request {
-        Request::Reserve(Reserve { task, runtime_ns: 4_000_000, period_ns: 10_000_000, inherit })
+        let (runtime_ns, period_ns) = (4_000_000, 10_000_000);
+        Request::Reserve(Reserve { task, runtime_ns, period_ns, inherit, user: None })
     }
 
     /// Fails when a key is renamed, since other programs depend on it.
@@ -344,6 +349,9 @@ mod tests {
         let line = r#"{"version": 2, "request": {"reserve":
             {"task": 7, "runtime_ns": 4000000, "period_ns": 10000000, "inherit": true}}}"#;
         assert_eq!(request(line), Ok(reserve(Some(7), true)));
+        let line = r#"{"version":2,"request":{"reserve":{"runtime_ns":1,"period_ns":2,"user":9}}}"#;
+        let Ok(Request::Reserve(for_user)) = request(line) else { panic!("{line}") };
+        assert_eq!(for_user.user, Some(9));
         let line = r#"{"version":2,"request":{"query":{}}}"#;
         assert_eq!(request(line), Ok(Request::Query(Target::default())));
         let line = r#"{"version":2,"request":{"release":{"task":7}}}"#;

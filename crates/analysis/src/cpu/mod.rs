@@ -3,6 +3,7 @@
 
 mod obstacles;
 mod replay;
+mod validate;
 
 use laxity_core::{Span, Time};
 use laxity_cpu::clusters;
@@ -17,6 +18,10 @@ use obstacles::obstacles;
 use replay::{Replay, all_requests};
 
 pub use replay::AdmittedSet;
+pub use validate::{
+    CpuFault, CpuRules, CpuValidateError, CpuValidation, LateJob, Premise, cluster_of_each_cpu,
+    judge, validate,
+};
 
 /// A policy's answers to reservations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -42,6 +42,11 @@ impl FakeScheduler {
         self.live().clone()
     }
 
+    /// Loses all reservations, as a scheduler does that is started again.
+    pub fn lose_all(&self) {
+        self.live().clear();
+    }
+
     /// Reserves as root does without a server.
     pub fn reserve_as_root(&self, pid: u32, reservation: Reservation) {
         self.live().push(ReservationRequest { pid, reservation, inherit: false, owner: 0 });

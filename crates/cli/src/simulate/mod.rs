@@ -24,6 +24,7 @@ pub fn run(args: &SimulateArgs) -> Result<ExitCode, Failure> {
         ("--trace-out", args.trace_out.as_ref()),
         ("--slices", args.slices.as_ref()),
         ("--jobs", args.jobs.as_ref()),
+        ("--record", args.record.as_ref()),
         ("--report", args.report.as_ref()),
     ])?;
     kind::of(&document).simulate(args)
@@ -43,6 +44,7 @@ fn refuse_cpu_options(args: &SimulateArgs) -> Result<(), Failure> {
         ("--trace-out", args.trace_out.is_some()),
         ("--slices", args.slices.is_some()),
         ("--jobs", args.jobs.is_some()),
+        ("--record", args.record.is_some()),
     ];
     refuse(&given, "packets: it is about tasks")
 }

@@ -3,7 +3,9 @@
 use laxity_core::{Span, Time};
 
 use super::{Assignment, Clusters, State};
-use crate::{Admitted, Attributes, CpuId, Pick, Policy, Refusal, TaskId};
+use crate::{
+    Admitted, Attributes, Charge, CpuId, Pick, Policy, Refusal, ServerId, ServerView, TaskId,
+};
 
 impl<P: Policy> Policy for Clusters<P> {
     fn join(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
@@ -106,5 +108,32 @@ impl<P: Policy> Policy for Clusters<P> {
             cluster.policy.displace(now, CpuId(slot as u32));
         }
         self.mark_dirty(now, k);
+    }
+
+    fn servers(&self, now: Time, each: &mut dyn FnMut(&ServerView)) {
+        for (k, cluster) in self.clusters.iter().enumerate() {
+            cluster.policy.servers(now, &mut |view| {
+                let id = ServerId { cluster: k as u32, ..view.id };
+                each(&ServerView { id, ..*view });
+            });
+        }
+    }
+
+    fn resets(&self, cluster: u32) -> u64 {
+        self.clusters.get(cluster as usize).map_or(0, |cluster| cluster.policy.resets(0))
+    }
+
+    fn charged_to(&self, cpu: CpuId, task: TaskId) -> Charge {
+        let on = self.cpus.get(cpu.index());
+        let (Some(on), Some(row)) = (on, self.row(task)) else { return Charge::Unserved };
+        if matches!(on.assignment, Assignment::Background(_)) {
+            return Charge::Background;
+        }
+        let cluster = &self.clusters[row.cluster as usize];
+        let slot = cluster.cpus.iter().position(|c| *c == cpu).unwrap_or(0);
+        match cluster.policy.charged_to(CpuId(slot as u32), TaskId(row.local)) {
+            Charge::Server(id) => Charge::Server(ServerId { cluster: row.cluster, ..id }),
+            other => other,
+        }
     }
 }

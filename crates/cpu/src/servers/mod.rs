@@ -43,6 +43,7 @@ mod reanchor;
 mod rules;
 mod server;
 mod transition;
+mod unhashed;
 
 use alloc::vec::Vec;
 
@@ -58,6 +59,7 @@ use bandwidth::Bandwidth;
 use members::Member;
 use promises::Promises;
 use server::{Kind, Server, State};
+use unhashed::Unhashed;
 
 /// The limit to how far deadlines run ahead on several CPUs, unless the rules set one.
 const DEFAULT_AHEAD: Span = Span::from_millis(500);
@@ -101,6 +103,9 @@ pub struct Servers {
     turn_began_at: u64,
     next_seq: u64,
     promises: Promises,
+    /// How often promises were reset, and servers created; for records.
+    resets: Unhashed,
+    created: Unhashed,
 }
 
 impl Servers {
@@ -134,6 +139,8 @@ impl Servers {
             turn_began_at: 0,
             next_seq: 0,
             promises: Promises::default(),
+            resets: Unhashed::default(),
+            created: Unhashed::default(),
         }
     }
 
@@ -217,6 +224,7 @@ impl Servers {
         let server = &mut self.servers[s as usize];
         server.budget = budget;
         server.remaining_budget = budget;
+        server.replenished.0 += 1;
         server.period = period;
         server.period_end = release.saturating_add(period);
         let base = match self.rules.slack {
@@ -386,6 +394,7 @@ impl Servers {
         }
         if let Some((at, _)) = self.expired.first() {
             self.slack_advance += (at - self.slack_advance).saturating_sub(now);
+            self.resets.0 += 1;
             self.promises_advance(now);
             self.release_due(now);
         }

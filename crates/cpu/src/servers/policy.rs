@@ -7,7 +7,8 @@ use super::server::{Kind, NO_TASK, Server, State};
 use super::transition::stretch_from;
 use super::{Load, Servers, Sizing, Transition};
 use crate::{
-    Admitted, Attributes, CpuId, Pick, Policy, Refusal, Reservation, Sample, Service, Share, TaskId,
+    Admitted, Attributes, Charge, CpuId, Pick, Policy, Refusal, Reservation, Sample, ServerId,
+    ServerView, Service, Share, TaskId,
 };
 
 impl Servers {
@@ -62,7 +63,9 @@ impl Servers {
         self.free_slots.reserve(servers - self.free_slots.len());
     }
 
-    fn create_server(&mut self, now: u64, server: Server) -> (u32, u64) {
+    fn create_server(&mut self, now: u64, mut server: Server) -> (u32, u64) {
+        self.created.0 += 1;
+        server.serial = self.created;
         let kind = server.kind;
         let declared = server.declared;
         let s = match self.free_slots.pop() {
@@ -441,5 +444,18 @@ impl Policy for Servers {
         if let Some(s) = self.server(task) {
             self.servers[s as usize].average = execution_estimate.0;
         }
+    }
+
+    fn servers(&self, now: Time, each: &mut dyn FnMut(&ServerView)) {
+        (0..self.servers.len() as u32).for_each(|s| each(&self.view(now.0, s)));
+    }
+
+    fn resets(&self, _: u32) -> u64 {
+        self.resets.0
+    }
+
+    fn charged_to(&self, _: CpuId, task: TaskId) -> Charge {
+        let id = |slot| ServerId { cluster: 0, slot };
+        self.server(task).map_or(Charge::Unserved, |s| Charge::Server(id(s)))
     }
 }

@@ -50,6 +50,7 @@ impl Servers {
                 self.expired.rekey(s as u32, server.period_end.saturating_add(slack_advance));
             }
         }
+        self.resets.0 += 1;
         self.promises_move_back(now, excess);
     }
 }

@@ -1,5 +1,6 @@
 //! One server: budget, period, and its state within the current period.
 
+use super::unhashed::Unhashed;
 use crate::{GroupId, Reservation, Share};
 
 /// No task; ends the list of members.
@@ -71,6 +72,10 @@ pub(crate) struct Server {
     pub ledger_row_from: u64,
     /// When its own share last rose: no release is backdated beyond it.
     pub last_rise: u64,
+    /// Its number among all servers that there were.
+    pub serial: Unhashed,
+    /// How often it was replenished.
+    pub replenished: Unhashed,
 }
 
 impl Server {
@@ -102,6 +107,8 @@ impl Server {
             ledger_row: declared,
             ledger_row_from: 0,
             last_rise: 0,
+            serial: Unhashed::default(),
+            replenished: Unhashed::default(),
         }
     }
 

@@ -233,6 +233,7 @@ impl Servers {
                 self.reclaim(now, s);
             }
         }
+        self.resets.0 += 1;
         self.promises_reset_lag(now);
     }
 

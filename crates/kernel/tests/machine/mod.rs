@@ -64,6 +64,11 @@ pub fn tool(name: &str) -> PathBuf {
     built(name, "-p laxity-tools-kernel --features kernel")
 }
 
+/// A program of a crate.
+pub fn binary(package: &str, name: &str) -> PathBuf {
+    built(name, &format!("-p {package} --bin {name}"))
+}
+
 /// An example of a crate.
 pub fn example(package: &str, name: &str) -> PathBuf {
     built(&format!("examples/{name}"), &format!("-p {package} --example {name}"))

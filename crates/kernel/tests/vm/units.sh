@@ -44,6 +44,30 @@ echo LAXITY_CPU_POLICY=berate >/etc/laxity/cpu.env
 with_status systemctl reload laxity-cpu.service
 states laxity-cpu.service
 scheduler
+echo "== rtkit"
+# A bus as systemd knows it, with the policy of the test.
+printf '%s\n' '[Socket]' ListenStream=/run/dbus/system_bus_socket >/etc/systemd/system/dbus.socket
+printf '%s\n' '[Service]' StandardError=null "ExecStart=$(command -v dbus-daemon) --nofork --address=systemd: --config-file=/job/bus.conf" \
+    >/etc/systemd/system/dbus.service
+printf '%s\n' root:x:0:0::/: user:x:1000:1000::/: >/etc/passwd
+systemctl daemon-reload
+systemctl start dbus.socket dbus.service
+# Where clients look for it, which is a link to /run elsewhere.
+[ -e /var/run/dbus ] || { mkdir -p /var/run && ln -s /run/dbus /var/run/dbus; }
+with_status systemctl enable --now laxity-rtkit.service
+states laxity-rtkit.service rtkit-daemon.service
+# shellcheck disable=SC2086 # several words
+with_status $as_user realtime 20 10000 300 20
+$as_user sleep 60 &
+sleeper=$!
+sleep 0.2
+# shellcheck disable=SC2086 # several words
+with_status $as_user busctl -- call org.freedesktop.RealtimeKit1 /org/freedesktop/RealtimeKit1 \
+    org.freedesktop.RealtimeKit1 MakeThreadHighPriorityWithPID tti $sleeper 0 -5
+cut -d ' ' -f 19 /proc/$sleeper/stat
+kill $sleeper
+with_status systemctl disable --now laxity-rtkit.service
+states rtkit-daemon.service
 echo "== reservations"
 chmod 0666 /run/laxity/cpu.sock
 # By the numbers of this name space, under which the kernel has other tasks. The first one to ask

@@ -78,7 +78,7 @@ pub struct JobWriter<W: Write> {
     rows: PacketWriter<W>,
 }
 
-fn number(out: &mut Vec<u8>, n: u64) {
+pub(super) fn number(out: &mut Vec<u8>, n: u64) {
     out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
 }
 

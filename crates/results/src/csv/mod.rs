@@ -23,6 +23,7 @@
 //! ```
 
 mod cpu;
+pub mod cpu_run;
 mod read;
 mod stream;
 

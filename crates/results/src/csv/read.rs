@@ -123,7 +123,7 @@ pub fn read_packets(text: &str) -> Result<Vec<PacketRecord>, RecordError> {
 }
 
 /// The fields of a line; `None` for a quote that is not closed.
-fn fields(line: &str) -> Option<Vec<String>> {
+pub(super) fn fields(line: &str) -> Option<Vec<String>> {
     let (mut fields, mut field, mut quoted) = (Vec::new(), String::new(), false);
     let mut chars = line.chars().peekable();
     while let Some(c) = chars.next() {

@@ -4,6 +4,7 @@
 //! leave; then what happens outside, in the order in which it was posted; then the policy's own
 //! timers; then each CPU runs the task that the policy picks.
 
+use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
@@ -12,6 +13,7 @@ use laxity_core::{Span, Time};
 use laxity_cpu::{CpuId, Policy, TaskId};
 
 use super::model::{Action, Model};
+use super::run_record::{Jobs, Log, Recorded, RowSink};
 use super::{Observer, Task, Workload};
 use crate::Control;
 
@@ -181,6 +183,25 @@ pub fn run<P: Policy, O: Observer>(
         engine.post(task.joins, Event::Join(i as u32));
     }
     engine.play(machine.until, control)
+}
+
+/// The same, with a record of the run ([`RowSink`]).
+///
+/// # Errors
+/// As [`run`].
+pub fn run_recorded<P: Policy, O: Observer>(
+    policy: &mut P,
+    tasks: &[Task],
+    machine: Machine,
+    observer: &mut O,
+    sink: RowSink<'_>,
+    control: &Control,
+) -> Result<Ending, EngineError> {
+    let log = RefCell::new(Log::new(machine.cpus, sink));
+    let mut both = (observer, Jobs(&log));
+    let ending = run(&mut Recorded::new(policy, &log), tasks, machine, &mut both, control)?;
+    log.borrow_mut().finish(ending.time);
+    Ok(ending)
 }
 
 impl<P: Policy, O: Observer> Engine<'_, P, O> {

@@ -12,18 +12,21 @@ mod observe;
 pub mod papers;
 mod record;
 pub mod recorded;
+mod run_record;
 mod simulate;
 mod source;
 pub mod summary;
 mod task;
 
 pub use cost::Cost;
-pub use engine::{Ending, EngineError, Machine, run};
+pub use engine::{Ending, EngineError, Machine, run, run_recorded};
 pub use measure::{Measure, TaskMeasure};
 pub use observe::{Job, Observer};
 pub use record::{Recording, Slice};
+pub use run_record::RowSink;
 pub use simulate::{
     CpuRun, CpuSimulationError, readings, result, simulate, simulate_all, simulate_policy,
+    simulate_recorded,
 };
 pub use source::{RecordingError, RecordingProblem, attributes, tasks};
 pub use task::{Change, Gap, Late, Step, Task, Workload};

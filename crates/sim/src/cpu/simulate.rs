@@ -11,7 +11,7 @@ use laxity_results::{CpuPolicyResult, CpuSimulationResult, CpuTaskResult, TaskKi
 use laxity_scenario::cpu::CpuScenario;
 
 use crate::cpu::{
-    self, Ending, EngineError, Machine, Measure, Observer, Task, TaskMeasure, Workload,
+    self, Ending, EngineError, Machine, Measure, Observer, RowSink, Task, TaskMeasure, Workload,
 };
 use crate::{Control, parallel};
 
@@ -142,7 +142,34 @@ pub fn simulate<O: Observer>(
     control: &Control,
 ) -> Result<CpuRun, CpuSimulationError> {
     let machine = Machine { cpus: scenario.cpu.cpus, until: Time(duration.0), seed };
-    let drive = Drive { tasks, machine, observer, control };
+    drive(scenario, policy, Drive { tasks, machine, observer, sink: None, control }, duration)
+}
+
+/// Like [`simulate`], with a record of the run.
+///
+/// # Errors
+/// See [`CpuSimulationError`].
+pub fn simulate_recorded<O: Observer>(
+    scenario: &CpuScenario,
+    tasks: &[Task],
+    policy: &str,
+    seed: u64,
+    duration: Span,
+    (observer, sink): (&mut O, RowSink<'_>),
+    control: &Control,
+) -> Result<CpuRun, CpuSimulationError> {
+    let machine = Machine { cpus: scenario.cpu.cpus, until: Time(duration.0), seed };
+    let run = Drive { tasks, machine, observer, sink: Some(sink), control };
+    drive(scenario, policy, run, duration)
+}
+
+fn drive<O: Observer>(
+    scenario: &CpuScenario,
+    policy: &str,
+    drive: Drive<'_, O>,
+    duration: Span,
+) -> Result<CpuRun, CpuSimulationError> {
+    let (tasks, seed, control) = (drive.tasks, drive.machine.seed, drive.control);
     let options = &scenario.policy.options;
     let done = match scenario.cpu.layout().map_err(CpuSimulationError::Layout)? {
         // On one CPU the policy runs in its own type.
@@ -170,7 +197,8 @@ pub fn simulate_policy<P: Policy + Send + 'static, O: Observer>(
     control: &Control,
 ) -> Result<CpuRun, CpuSimulationError> {
     let machine = Machine { cpus: scenario.cpu.cpus, until: Time(duration.0), seed };
-    let done = registry::Visitor::visit(Drive { tasks, machine, observer, control }, policy);
+    let run = Drive { tasks, machine, observer, sink: None, control };
+    let done = registry::Visitor::visit(run, policy);
     finished(done, (name, tasks), (seed, duration), control)
 }
 
@@ -197,6 +225,7 @@ struct Drive<'a, O> {
     tasks: &'a [Task],
     machine: Machine,
     observer: &'a mut O,
+    sink: Option<RowSink<'a>>,
     control: &'a Control,
 }
 
@@ -204,9 +233,12 @@ impl<O: Observer> registry::Visitor for Drive<'_, O> {
     type Output = Result<(Measure, Ending), EngineError>;
 
     fn visit<P: Policy + Send + 'static>(self, mut policy: P) -> Self::Output {
-        let Drive { tasks, machine, observer, control } = self;
+        let Drive { tasks, machine, observer, sink, control } = self;
         let mut both = (Measure::new(tasks.len()), observer);
-        let ending = cpu::run(&mut policy, tasks, machine, &mut both, control)?;
+        let ending = match sink {
+            None => cpu::run(&mut policy, tasks, machine, &mut both, control)?,
+            Some(sink) => cpu::run_recorded(&mut policy, tasks, machine, &mut both, sink, control)?,
+        };
         let (mut measure, _) = both;
         measure.finish(ending.time);
         Ok((measure, ending))

@@ -1,6 +1,7 @@
 //! Shared by tests on CPUs.
 #![allow(dead_code, unused_imports)]
 
+pub mod chains;
 pub mod machines;
 pub mod systems;
 

@@ -54,10 +54,22 @@ pub struct Reservation {
     pub period: String,
 }
 
+/// A reservation on the command line or, without both options, in the environment.
+#[derive(Debug, Args)]
+pub struct RunReservation {
+    /// CPU time in each period, such as `4ms`. Without it and `--period` the reservation is that of the
+    /// environment variable LAXITY_RESERVATION, such as `4ms/10ms`.
+    #[arg(long, value_name = "TIME", requires = "period")]
+    pub runtime: Option<String>,
+    /// The period, which is also the relative deadline, such as `10ms`.
+    #[arg(long, value_name = "TIME", requires = "runtime")]
+    pub period: Option<String>,
+}
+
 #[derive(Debug, Args)]
 pub struct RunArgs {
     #[command(flatten)]
-    pub reservation: Reservation,
+    pub reservation: RunReservation,
     /// The command and its arguments.
     #[arg(required = true, last = true, value_name = "CMD")]
     pub command: Vec<std::ffi::OsString>,

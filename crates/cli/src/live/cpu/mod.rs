@@ -16,7 +16,7 @@ use std::process::{Command, ExitCode};
 
 use laxity_scenario::quantity;
 
-use self::args::{CpuCommand, ReserveArgs, RunArgs, StatusArgs};
+use self::args::{CpuCommand, ReserveArgs, RunArgs, RunReservation, StatusArgs};
 pub use self::backend::StatusMonitor;
 pub use self::status::{CpuStatus, ReservationStatus, Status};
 use crate::failure::Failure;
@@ -68,16 +68,38 @@ fn status(args: &StatusArgs) -> Result<(), Failure> {
     output::print(&status::tables(&status, output::style()))
 }
 
-fn reservation(args: &args::Reservation) -> Result<laxity_cpu::Reservation, Failure> {
-    let span = |option: &str, text: &str| {
+/// The variable that names the reservation of `laxity cpu run`, as runtime and period: `4ms/10ms`.
+const RESERVATION_VARIABLE: &str = "LAXITY_RESERVATION";
+
+/// A runtime and a period, each with the option that it comes from.
+fn checked(
+    runtime: (&str, &str),
+    period: (&str, &str),
+) -> Result<laxity_cpu::Reservation, Failure> {
+    let span = |(option, text): (&str, &str)| {
         quantity::span(text).map_err(|e| Failure::quantity(option, text, &e))
     };
-    let reservation = laxity_cpu::Reservation::new(
-        span("--runtime", &args.runtime)?,
-        span("--period", &args.period)?,
-    );
+    let reservation = laxity_cpu::Reservation::new(span(runtime)?, span(period)?);
     reservation.check().map_err(Failure::input)?;
     Ok(reservation)
+}
+
+fn reservation(args: &args::Reservation) -> Result<laxity_cpu::Reservation, Failure> {
+    checked(("--runtime", &args.runtime), ("--period", &args.period))
+}
+
+/// The reservation of the options or, without them, of the environment.
+fn run_reservation(args: &RunReservation) -> Result<laxity_cpu::Reservation, Failure> {
+    if let (Some(runtime), Some(period)) = (&args.runtime, &args.period) {
+        return checked(("--runtime", runtime), ("--period", period));
+    }
+    let text = std::env::var(RESERVATION_VARIABLE).unwrap_or_default();
+    let (runtime, period) = text.split_once('/').ok_or_else(|| {
+        Failure::input(format!(
+            "give --runtime and --period, or {RESERVATION_VARIABLE} such as 4ms/10ms, not `{text}`"
+        ))
+    })?;
+    checked((RESERVATION_VARIABLE, runtime), (RESERVATION_VARIABLE, period))
 }
 
 fn reserve(args: &ReserveArgs) -> Result<(), Failure> {
@@ -90,7 +112,7 @@ fn reserve(args: &ReserveArgs) -> Result<(), Failure> {
 /// Reserves for this process, which then executes the command, so that the command never runs without the
 /// reservation. Returns only if that fails.
 fn run_reserved(args: &RunArgs) -> Result<Failure, Failure> {
-    let reservation = reservation(&args.reservation)?;
+    let reservation = run_reservation(&args.reservation)?;
     let Some((program, arguments)) = args.command.split_first() else {
         return Err(Failure::input("give a command to run, after --"));
     };

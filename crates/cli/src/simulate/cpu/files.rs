@@ -4,7 +4,11 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use laxity_analysis::cpu::cluster_of_each_cpu;
+use laxity_core::Time;
+use laxity_results::csv::cpu_run::{CpuRunWriter, RunRow};
 use laxity_results::csv::{JobOutcome, JobRow, JobWriter, SliceRow, SliceWriter};
+use laxity_scenario::cpu::CpuScenario;
 
 use super::schedule::Schedule;
 use super::trace_events::ScheduleEvents;
@@ -17,6 +21,7 @@ use crate::files::Pending;
 pub struct Files {
     slices: Option<SliceWriter<File>>,
     jobs: Option<JobWriter<File>>,
+    record: Option<CpuRunWriter<File>>,
     events: Option<ScheduleEvents<BufWriter<File>>>,
     pending: Vec<Pending>,
 }
@@ -36,8 +41,22 @@ impl Files {
         });
         let events = events.transpose()?;
         let slices = args.slices.as_deref().map(&mut create).transpose()?.map(SliceWriter::new);
-        let jobs = args.jobs.as_deref().map(create).transpose()?.map(JobWriter::new);
-        Ok(Files { slices, jobs, events, pending })
+        let jobs = args.jobs.as_deref().map(&mut create).transpose()?.map(JobWriter::new);
+        let record = args.record.as_deref().map(create).transpose()?.map(CpuRunWriter::new);
+        Ok(Files { slices, jobs, record, events, pending })
+    }
+
+    /// Begins the record of a policy's run, if one is wanted.
+    pub fn record(
+        &mut self,
+        scenario: &CpuScenario,
+        policy: &str,
+        tasks: &[String],
+    ) -> Result<Option<Record<'_>>, Failure> {
+        let Some(writer) = &mut self.record else { return Ok(None) };
+        let clusters = cluster_of_each_cpu(scenario);
+        writer.begin(policy, &clusters, tasks).map_err(|e| Failure::write("--record", &e))?;
+        Ok(Some(Record { writer, error: None }))
     }
 
     /// Adds the run of one policy.
@@ -72,7 +91,32 @@ impl Files {
         if let Some(rows) = self.jobs {
             rows.finish().map_err(|e| Failure::write("--jobs", &e))?;
         }
+        if let Some(rows) = self.record {
+            rows.finish().map_err(|e| Failure::write("--record", &e))?;
+        }
         self.pending.into_iter().try_for_each(Pending::complete)
+    }
+}
+
+/// The record of one run.
+pub struct Record<'a> {
+    writer: &'a mut CpuRunWriter<File>,
+    /// The first error, after which nothing is written.
+    error: Option<std::io::Error>,
+}
+
+impl Record<'_> {
+    /// Adds a row.
+    pub fn write(&mut self, row: &RunRow) {
+        if self.error.is_none() {
+            self.error = self.writer.write(row).err();
+        }
+    }
+
+    /// Ends it.
+    pub fn end(self, at: Time) -> Result<(), Failure> {
+        let done = self.error.map_or(Ok(()), Err).and_then(|()| self.writer.end(at));
+        done.map_err(|e| Failure::write("--record", &e))
     }
 }
 

@@ -15,7 +15,8 @@ use laxity_results::{CpuSimulationRuns, TaskKind};
 use laxity_scenario::cpu::CpuScenario;
 use laxity_sim::Control;
 use laxity_sim::cpu::{
-    CpuRun, CpuSimulationError, Task, result, simulate, simulate_all, summary, tasks,
+    CpuRun, CpuSimulationError, Task, result, simulate, simulate_all, simulate_recorded, summary,
+    tasks,
 };
 
 use super::{chosen, duration, refuse, seeds};
@@ -109,8 +110,12 @@ fn runs(
     duration: Span,
     control: &Control,
 ) -> Result<(Vec<CpuRun>, Vec<CpuPolicyDetail>), Failure> {
-    let written =
-        [("--trace-out", &args.trace_out), ("--slices", &args.slices), ("--jobs", &args.jobs)];
+    let written = [
+        ("--trace-out", &args.trace_out),
+        ("--slices", &args.slices),
+        ("--jobs", &args.jobs),
+        ("--record", &args.record),
+    ];
     let written = written.iter().find(|(_, path)| path.is_some());
     if let (Some((option, _)), [_, _, ..]) = (written, seeds) {
         return Err(Failure::input(format!("{option} needs a single seed: rows do not name it")));
@@ -126,7 +131,19 @@ fn runs(
     let (first, others) = seeds.split_first().map_or((0, seeds), |(first, rest)| (*first, rest));
     for policy in policies.iter().take_while(|_| !control.stopped()) {
         let mut schedule = Schedule::new(names.len(), kept);
-        let run = simulate(scenario, tasks, policy, first, duration, &mut schedule, control);
+        let run = match files.record(scenario, policy, &names)? {
+            Some(mut record) => {
+                let mut keep = |row: &_| record.write(row);
+                let observed = (&mut schedule, &mut keep as _);
+                let run =
+                    simulate_recorded(scenario, tasks, policy, first, duration, observed, control);
+                if let Ok(run) = &run {
+                    record.end(run.ending.time)?;
+                }
+                run
+            }
+            None => simulate(scenario, tasks, policy, first, duration, &mut schedule, control),
+        };
         let run = run.map_err(|e| of_scenario(scenario, &e))?;
         schedule.finish(run.ending.time);
         if schedule.left_out() > 0 {

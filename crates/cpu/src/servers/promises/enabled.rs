@@ -4,11 +4,11 @@ mod sum;
 
 use alloc::vec::Vec;
 
-use super::super::bandwidth::Bandwidth;
 use super::super::server::{Kind, Server, State};
 use super::super::{Basis, Servers, Sizing, Transition};
-use super::promise::{FineShare, Promise, Tail};
-use crate::{Policy, Reservation, Share};
+use super::promise::Promise;
+use super::tail::Tail;
+use crate::{Policy, Share};
 use laxity_core::Span;
 
 /// The rounding error of instants in ns, as budgets and periods are whole. A deadline that moves later by
@@ -89,10 +89,6 @@ fn earlier(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     a.into_iter().chain(b).min()
 }
 
-fn reserved(r: Reservation) -> FineShare {
-    (u128::from(r.budget.0) << 56).div_ceil(u128::from(r.deadline.0.max(1)))
-}
-
 impl Servers {
     fn is_checked(&self) -> bool {
         let paper = match &self.rules.sizing {
@@ -102,69 +98,16 @@ impl Servers {
         paper && self.rules.transition == Transition::ZeroLag
     }
 
-    /// The promise that follows from a server's state, and the instant from which it does: the share of its
-    /// period until its end, then its limited rate, then its present share.
+    /// The stated promise, and the instant from which it replaces the one before.
     fn tail(&self, now: u64, s: u32) -> (u64, Tail) {
-        let server = &self.servers[s as usize];
-        let row = self.promises.rows.get(s as usize).and_then(Option::as_ref);
-        if server.state == State::Leaving {
-            let used = row.map_or(now, |row| row.promise.zero_lag());
-            return (self.reclaim_queue.key(s).unwrap_or(now).min(used).max(now), Tail::default());
+        let (from, tail) = self.stated_promise(now, s);
+        let Server { state, kind, .. } = self.servers[s as usize];
+        // A shared server that is not ready executes nothing before that, and needs no share.
+        let unneeded = state == State::Leaving || (kind == Kind::Shared && state != State::Ready);
+        match self.promises.rows.get(s as usize).and_then(Option::as_ref) {
+            Some(row) if unneeded => (from.min(row.promise.zero_lag().max(now)), tail),
+            _ => (from, tail),
         }
-        if server.kind != Kind::Shared {
-            let rest = reserved(server.declared);
-            let previous = (server.limited_until, reserved(server.previous));
-            if server.period == 0 {
-                return (
-                    server.period_end.max(now),
-                    Tail { steps: [(0, 0), (0, 0), previous], rest },
-                );
-            }
-            let rate = (u128::from(server.budget) << 56).div_ceil(server.period.into());
-            let constrained = reserved(server.declared);
-            let rate = if server.is_constrained() { constrained } else { rate };
-            let tail = Tail { steps: [(0, 0), (server.period_end, rate), previous], rest };
-            return (server.zero_lag(now), tail);
-        }
-        let uses_from = match server.state {
-            State::Expired => self.release_of(s).unwrap_or(now).max(now),
-            _ if server.period == 0 => now,
-            _ => server.zero_lag(now),
-        };
-        // A server that is not ready executes nothing before that, and needs no share.
-        let from = match row {
-            Some(row) if server.state != State::Ready => {
-                uses_from.min(row.promise.zero_lag().max(now))
-            }
-            _ => uses_from,
-        };
-        if server.active_weight == 0 {
-            return (from, Tail::default());
-        }
-        let rate = (u128::from(server.budget) << 56) / u128::from(server.period.max(1));
-        let period = match server.state {
-            State::Expired => (0, 0),
-            _ => (server.period_end, rate),
-        };
-        // Blocked under `Load::Unblocked`, it has the share of its active weight until it wakes.
-        let weight = u128::from(server.share_weight());
-        let share = (u128::from(self.divided().0) << 16) * weight
-            / u128::from(self.bandwidth.total_weight().max(1));
-        let limit = u128::from(server.limited_rate.0) << 16;
-        let limited = (server.limited_until, share.min(limit));
-        let tail = Tail { steps: [(uses_from, 0), period, limited], rest: share };
-        (from, tail)
-    }
-
-    /// The bandwidth that shared servers divide, at least the minimum for which periods are computed.
-    fn divided(&self) -> Share {
-        self.best_effort().max(Bandwidth::MIN)
-    }
-
-    /// The release of an expired server.
-    fn release_of(&self, s: u32) -> Option<u64> {
-        let expired = self.expired.key(s).map(|at| at - self.slack_advance);
-        expired.or_else(|| self.suspended.key(s))
     }
 
     /// Called after `reset_lag`: shared servers have their shares from `now` on.

@@ -61,6 +61,7 @@ mod disabled;
 mod enabled;
 #[cfg(debug_assertions)]
 mod promise;
+mod tail;
 
 #[cfg(not(debug_assertions))]
 pub(super) use disabled::Promises;

@@ -3,28 +3,11 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-/// A share of one CPU in units of 2^-56.
-pub(super) type FineShare = u128;
-
-/// All of one CPU.
-pub(super) const FULL_CPU: FineShare = 1 << 56;
+use super::tail::{FULL_CPU, FineShare, Tail};
 
 /// Work in units of 2^-56 ns.
 fn work(span: u64) -> u128 {
     u128::from(span) << 56
-}
-
-/// A promise from some instant on: steps, some of which may be in the past, and the share after them.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Tail {
-    pub steps: [(u64, FineShare); 3],
-    pub rest: FineShare,
-}
-
-impl Tail {
-    fn at(&self, t: u64) -> FineShare {
-        self.steps.iter().find(|(until, _)| *until > t).map_or(self.rest, |(_, share)| *share)
-    }
 }
 
 /// A share that is constant from step to step.

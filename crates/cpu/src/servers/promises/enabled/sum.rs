@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::super::super::Servers;
-use super::super::promise::{FULL_CPU, FineShare};
+use super::super::tail::{FULL_CPU, FineShare};
 use super::{WORK_TOLERANCE, earlier};
 
 /// Shorter steps, in ns, separate instants that differ by rounding only.

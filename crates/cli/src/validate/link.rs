@@ -1,35 +1,25 @@
-//! `laxity validate`: whether a recorded run of a link is legal, and whether the premises held.
+//! `laxity validate` of a link.
 
 use std::collections::HashMap;
-use std::fs;
 use std::process::ExitCode;
 
 use laxity_analysis::link::{Fault, Premise, Validation, validate};
 use laxity_core::{Span, Time};
 use laxity_results::csv::{PacketRecord, read_packets};
-use laxity_scenario::Document;
+use laxity_scenario::link::Scenario;
 use laxity_scenario::quantity;
 use serde_json::{Value, json};
 
 use crate::args::ValidateArgs;
 use crate::failure::{Failure, NO};
-use crate::{files, kind, output};
+use crate::output;
 
-/// Runs the command.
-pub fn run(args: &ValidateArgs) -> Result<ExitCode, Failure> {
-    let document = Document::read(&args.scenario).map_err(Failure::input)?;
-    files::read_scenario(&args.scenario, &document);
-    files::read([args.run.as_path()]);
-    let Document::Link(scenario) = kind::with_blocking(document, args.blocking) else {
-        let why = "runs of links are validated, with their scenario; this one is of another kind";
-        return Err(Failure::Input(why.to_owned()));
-    };
+/// Judges the record of a run of a link.
+pub fn run(args: &ValidateArgs, scenario: &Scenario, text: &str) -> Result<ExitCode, Failure> {
     let tolerance = quantity::span(&args.tolerance)
         .map_err(|e| Failure::quantity("--tolerance", &args.tolerance, &e))?;
     let shown = args.run.display();
-    let text =
-        fs::read_to_string(&args.run).map_err(|e| Failure::Input(format!("{shown}: {e}")))?;
-    let rows = read_packets(&text).map_err(|e| Failure::Input(format!("{shown}: {e}")))?;
+    let rows = read_packets(text).map_err(|e| Failure::Input(format!("{shown}: {e}")))?;
     let mut policies: Vec<(String, Vec<PacketRecord>)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     for row in rows {
@@ -45,7 +35,7 @@ pub fn run(args: &ValidateArgs) -> Result<ExitCode, Failure> {
     }
     let (mut lines, mut answers, mut good) = (String::new(), Vec::new(), true);
     for (policy, own) in &policies {
-        let found = validate(&scenario, policy, own, tolerance.0)
+        let found = validate(scenario, policy, own, tolerance.0)
             .map_err(|e| Failure::Input(format!("{shown}: {e}")))?;
         good &= found.illegal.is_none() && found.broken.is_empty() && found.late.is_empty();
         lines += &says(policy, &found);

@@ -1,0 +1,360 @@
+//! One pass over a record, in order of time.
+
+use laxity_core::Time;
+use laxity_results::csv::cpu_run::{
+    CpuRunRecord, ResetRow, RunCharge, RunJob, RunKind, RunRow, RunSlice, RunState, ServerRow,
+};
+
+use super::jobs::{self, Promised, Task};
+use super::servers::Servers;
+use super::{CpuFault, CpuRules, CpuValidation, Premise, sum};
+
+/// A cluster, judged up to some instant.
+#[derive(Clone, Debug, Default)]
+struct Cluster {
+    servers: Servers,
+    cpus: Vec<u32>,
+    /// Up to when its slices were judged.
+    until: u64,
+}
+
+struct Walk<'a> {
+    run: &'a CpuRunRecord,
+    rules: CpuRules,
+    clusters: Vec<Cluster>,
+    /// By CPU: slices in order of time, and the first that is not judged to its end.
+    slices: Vec<Vec<RunSlice>>,
+    next: Vec<usize>,
+    tasks: Vec<Task>,
+    /// By task: the server that it ran in last.
+    homes: Vec<Option<(u32, u32)>>,
+    found: CpuValidation,
+}
+
+/// Judges a record. See the head of this module's parent.
+pub fn judge(run: &CpuRunRecord, rules: CpuRules) -> CpuValidation {
+    let count = run.clusters.iter().max().map_or(1, |k| *k as usize + 1);
+    let mut clusters = vec![Cluster::default(); count];
+    for (cpu, k) in run.clusters.iter().enumerate() {
+        clusters[*k as usize].cpus.push(cpu as u32);
+    }
+    let mut slices: Vec<Vec<RunSlice>> = vec![Vec::new(); run.clusters.len()];
+    for row in &run.rows {
+        if let RunRow::Slice(slice) = row {
+            slices[slice.cpu as usize].push(*slice);
+        }
+    }
+    slices.iter_mut().for_each(|all| all.sort_by_key(|slice| (slice.from, slice.to)));
+    let mut walk = Walk {
+        run,
+        rules,
+        clusters,
+        next: vec![0; slices.len()],
+        tasks: vec![Task::default(); run.tasks.len()],
+        homes: vec![None; run.tasks.len()],
+        found: CpuValidation {
+            slices: slices.iter().map(Vec::len).sum(),
+            ..CpuValidation::default()
+        },
+        slices,
+    };
+    walk.overlaps();
+    walk.all();
+    walk.sums();
+    walk.found
+}
+
+impl Walk<'_> {
+    fn name(&self, task: u32) -> String {
+        self.run.tasks.get(task as usize).cloned().unwrap_or_default()
+    }
+
+    /// A server by the task that ran in it last, or runs in it next.
+    fn server_name(&self, cluster: u32, slot: u32) -> String {
+        let server = self.clusters[cluster as usize].servers.all.get(slot as usize);
+        let here = RunCharge::Server(cluster, slot);
+        let next = self.slices.iter().zip(&self.next).flat_map(|(all, next)| &all[*next..]);
+        let next = next.filter(|slice| slice.charge == here).min_by_key(|slice| slice.from);
+        match server.and_then(|server| server.task).or(next.map(|slice| slice.task)) {
+            Some(task) => self.name(task),
+            None => format!("server {cluster}.{slot}"),
+        }
+    }
+
+    /// Keeps the first fault.
+    fn fail(&mut self, fault: CpuFault) {
+        if self.found.illegal.as_ref().is_none_or(|before| fault.at() < before.at()) {
+            self.found.illegal = Some(fault);
+        }
+    }
+
+    /// Slices of a CPU, or of a task, that overlap.
+    fn overlaps(&mut self) {
+        let mut all: Vec<RunSlice> = self.slices.iter().flatten().copied().collect();
+        all.sort_by_key(|slice| (slice.from, slice.to));
+        let mut cpus = vec![0; self.slices.len()];
+        let mut tasks = vec![0; self.run.tasks.len()];
+        for slice in all {
+            let ends = [&mut cpus[slice.cpu as usize], &mut tasks[slice.task as usize]];
+            for end in ends {
+                if slice.from.0 < *end {
+                    let (at, task) = (slice.from, self.name(slice.task));
+                    return self.fail(CpuFault::Together { at, task });
+                }
+                *end = slice.to.0;
+            }
+        }
+    }
+
+    fn all(&mut self) {
+        let run = self.run;
+        let mut rest = &run.rows[..];
+        while let Some(row) = rest.first() {
+            let mut taken = 1;
+            match row {
+                RunRow::Slice(_) => {}
+                RunRow::Request(row) => {
+                    let refused = self.tasks[row.task as usize].request(row);
+                    if refused {
+                        let task = self.name(row.task);
+                        self.found.broken.push(Premise::Refused { task, at: row.at });
+                    }
+                }
+                RunRow::Job(row) => {
+                    self.judge_all(row.end.0);
+                    self.job(row);
+                }
+                RunRow::Reset(ResetRow { call, .. }) | RunRow::Server(ServerRow { call, .. }) => {
+                    let of_call = |row: &&RunRow| match row {
+                        RunRow::Reset(row) => row.call == *call,
+                        RunRow::Server(row) => row.call == *call,
+                        _ => false,
+                    };
+                    taken = rest.iter().take_while(of_call).count();
+                    self.call(row.at(), &rest[..taken]);
+                }
+            }
+            rest = &rest[taken..];
+        }
+        self.judge_all(run.end.0);
+    }
+
+    fn judge_all(&mut self, until: u64) {
+        for k in 0..self.clusters.len() {
+            self.judge_until(k, until);
+        }
+    }
+
+    /// Judges the rows of one call.
+    fn call(&mut self, at: Time, rows: &[RunRow]) {
+        let (mut resets, mut changes) = (Vec::new(), Vec::new());
+        for row in rows {
+            match row {
+                RunRow::Reset(row) => resets.push(row.cluster),
+                RunRow::Server(row) => changes.push(*row),
+                _ => {}
+            }
+        }
+        changes.sort_by_key(|row: &ServerRow| (row.cluster, row.slot));
+        resets.retain(|k| (*k as usize) < self.clusters.len());
+        for k in &resets {
+            let rows: Vec<_> = changes.iter().filter(|row| row.cluster == *k).copied().collect();
+            self.servers_change(*k, at, &rows, true);
+        }
+        for rows in changes.chunk_by(|a, b| a.cluster == b.cluster) {
+            let k = rows[0].cluster;
+            if (k as usize) < self.clusters.len() && !resets.contains(&k) {
+                self.servers_change(k, at, rows, false);
+            }
+        }
+    }
+
+    fn servers_change(&mut self, k: u32, at: Time, rows: &[ServerRow], reset: bool) {
+        self.judge_until(k as usize, at.0);
+        if self.found.illegal.as_ref().is_some_and(|fault| fault.at() <= at) {
+            return;
+        }
+        let servers = &mut self.clusters[k as usize].servers;
+        if let Some(slot) = servers.pending().filter(|_| reset) {
+            let task = self.server_name(k, slot);
+            return self.fail(CpuFault::Pending { at, task });
+        }
+        let done = if reset { servers.reset(at.0, rows) } else { servers.call(rows) };
+        if let Err((slot, wrong)) = done {
+            let task = self.server_name(k, slot);
+            self.fail(wrong.named(at, task));
+        }
+        if self.found.constrained.is_none() && self.clusters[k as usize].servers.is_constrained() {
+            let row = rows.iter().find(|row| row.kind == RunKind::Constrained);
+            self.found.constrained = row.map(|row| self.server_name(k, row.slot));
+        }
+    }
+
+    /// Judges what the CPUs of a cluster did between two instants at which servers changed.
+    fn judge_until(&mut self, k: usize, until: u64) {
+        let from = self.clusters[k].until;
+        if until <= from {
+            return;
+        }
+        self.clusters[k].until = until;
+        // Slices of this time, cut at its ends.
+        let mut parts: Vec<RunSlice> = Vec::new();
+        for cpu in self.clusters[k].cpus.clone() {
+            let all = &self.slices[cpu as usize];
+            while let Some(slice) = all.get(self.next[cpu as usize]).filter(|s| s.from.0 < until) {
+                let (begin, end) = (slice.from.0.max(from), slice.to.0.min(until));
+                if begin < end {
+                    parts.push(RunSlice { from: Time(begin), to: Time(end), ..*slice });
+                }
+                if slice.to.0 > until {
+                    break;
+                }
+                self.next[cpu as usize] += 1;
+            }
+        }
+        let mut bounds: Vec<u64> = parts.iter().flat_map(|s| [s.from.0, s.to.0]).collect();
+        bounds.extend([from, until]);
+        bounds.sort_unstable();
+        bounds.dedup();
+        parts.sort_by_key(|slice| slice.from);
+        let mut parts = parts.into_iter().peekable();
+        let mut running: Vec<RunSlice> = Vec::new();
+        for bound in bounds.windows(2) {
+            running.retain(|slice| slice.to.0 > bound[0]);
+            while let Some(slice) = parts.next_if(|slice| slice.from.0 <= bound[0]) {
+                running.push(slice);
+            }
+            self.segment(k, bound[0], bound[1], &running);
+        }
+    }
+
+    /// Judges a time in which the same tasks run.
+    fn segment(&mut self, k: usize, from: u64, until: u64, running: &[RunSlice]) {
+        for slice in running {
+            self.tasks[slice.task as usize].executed += until - from;
+            if let RunCharge::Server(cluster, slot) = slice.charge {
+                self.homes[slice.task as usize] = Some((cluster, slot));
+            }
+        }
+        if self.found.illegal.as_ref().is_some_and(|fault| fault.at().0 <= from) {
+            return;
+        }
+        if let Some(fault) = self.order(k, from, running) {
+            return self.fail(fault);
+        }
+        for slice in running {
+            let RunCharge::Server(_, slot) = slice.charge else { continue };
+            let server = &mut self.clusters[k].servers.all[slot as usize];
+            server.task = Some(slice.task);
+            let left = server.left;
+            server.executed(until - from);
+            if until - from > left {
+                let (at, task) = (Time(from + left), self.name(slice.task));
+                return self.fail(CpuFault::Budget { at, task });
+            }
+        }
+    }
+
+    /// Whether the ready servers with the earliest deadlines run.
+    fn order(&self, k: usize, from: u64, running: &[RunSlice]) -> Option<CpuFault> {
+        let Cluster { servers, cpus, .. } = &self.clusters[k];
+        let at = Time(from);
+        let name = |slot: u32| self.server_name(k as u32, slot);
+        let mut own: Vec<(u64, u32, u32)> = Vec::with_capacity(running.len());
+        let mut other: Option<u32> = None;
+        for slice in running {
+            let RunCharge::Server(cluster, slot) = slice.charge else {
+                other = Some(slice.task);
+                continue;
+            };
+            let task = || self.name(slice.task);
+            let server = servers.all.get(slot as usize).filter(|_| cluster as usize == k);
+            let ready = server.filter(|s| servers.ready.contains(&(s.deadline, slot)));
+            let Some(server) = ready else { return Some(CpuFault::NotReady { at, task: task() }) };
+            if own.iter().any(|(_, other, _)| *other == slot) {
+                return Some(CpuFault::Together { at, task: task() });
+            }
+            own.push((server.deadline, slot, slice.task));
+        }
+        let runs = |slot: u32| own.iter().any(|(_, other, _)| *other == slot);
+        let waiting = servers.ready.iter().find(|(_, slot)| !runs(*slot));
+        if let Some((deadline, slot)) = waiting {
+            if own.len() < cpus.len() {
+                let waiting = name(*slot);
+                return Some(match other {
+                    Some(task) => CpuFault::Wrong { at, task: self.name(task), waiting },
+                    None => CpuFault::Idle { at, waiting },
+                });
+            }
+            let last = own.iter().max().filter(|(latest, ..)| latest > deadline);
+            let waits = self.rules.wakeups_wait && !servers.reserves();
+            if let Some((_, _, task)) = last.filter(|_| !waits) {
+                let (task, waiting) = (self.name(*task), name(*slot));
+                return Some(CpuFault::Wrong { at, task, waiting });
+            }
+        }
+        // Idle time releases what waits for its next period, or nothing waits for that.
+        let idle = own.is_empty() && running.is_empty() && cpus.len() == 1;
+        let expired = servers.expired.first().filter(|_| idle);
+        expired.map(|slot| CpuFault::Idle { at, waiting: name(*slot) })
+    }
+
+    fn job(&mut self, row: &RunJob) {
+        let name = self.name(row.task);
+        let promised = self.tasks[row.task as usize].job(&name, row);
+        let Some(due) = (match promised {
+            Promised::Nothing => return,
+            Promised::Broken(premise) => {
+                self.found.broken.push(premise);
+                None
+            }
+            Promised::Deadline(due) => Some(due),
+        }) else {
+            self.found.late.extend(jobs::late(&name, row, false));
+            return;
+        };
+        self.found.jobs += 1;
+        self.found.late.extend(jobs::late(&name, row, true));
+        let legal = self.found.illegal.as_ref().is_none_or(|fault| fault.at() > row.release);
+        // A job of no length is never ready.
+        if !legal || row.end == row.release {
+            return;
+        }
+        let (at, task) = (row.release, name);
+        let home = self.homes[row.task as usize];
+        let home = home
+            .and_then(|(k, slot)| self.clusters.get(k as usize)?.servers.all.get(slot as usize));
+        let ready = home.filter(|server| {
+            server.state == RunState::Ready
+                && server.is_hard()
+                && server.ready_since <= row.release.0
+        });
+        let Some(server) = ready else {
+            // One that never ran, and whose time has not passed, may have had a server that is not in the record.
+            if row.ended || due <= row.end || home.is_some() {
+                self.fail(CpuFault::Unready { at, task });
+            }
+            return;
+        };
+        if server.deadline > due.0 + jobs::ROUNDING {
+            let deadline = Time(server.deadline);
+            self.fail(CpuFault::Later { at, task, deadline, due });
+        }
+    }
+
+    /// Judges the shares of each cluster, up to the first fault.
+    fn sums(&mut self) {
+        let end = self.found.illegal.as_ref().map_or(self.run.end, CpuFault::at).0;
+        for k in 0..self.clusters.len() {
+            let Cluster { servers, cpus, .. } = &self.clusters[k];
+            if self.found.constrained.is_some() {
+                continue;
+            }
+            let steps: Vec<_> = servers.all.iter().map(|server| server.steps()).collect();
+            let cpus = cpus.len() as u32;
+            if let Some((at, thousandths)) = sum::exceeded(&steps, cpus, end) {
+                self.fail(CpuFault::Sum { at: Time(at), thousandths, cpus });
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! `laxity validate` on records of simulated CPUs.
+
+mod support;
+
+use support::{Folder, file, laxity};
+
+fn record(folder: &Folder, scenario: &str, policies: &str) -> String {
+    let path = folder.path("run.csv");
+    let _ = std::fs::remove_file(&path);
+    laxity(&["simulate", scenario, "--policy", policies, "--duration", "2s", "--record", &path])
+        .succeeds();
+    path
+}
+
+/// The lines of a record, with the first chosen one changed.
+fn changed(path: &str, change: impl Fn(&mut Vec<String>) -> bool) -> String {
+    let text = std::fs::read_to_string(path).expect("a record");
+    let mut done = false;
+    let lines = text.lines().map(|line| {
+        let mut fields: Vec<String> = line.split(',').map(str::to_owned).collect();
+        done = done || change(&mut fields);
+        fields.join(",")
+    });
+    let text = lines.collect::<Vec<_>>().join("\n") + "\n";
+    assert!(done, "no such line");
+    text
+}
+
+/// Fails when a legal run of a shipped scenario is refused: tried with early releases judged as changes before the
+/// zero-lag time.
+#[test]
+fn simulated_runs_are_legal_and_premises_hold() {
+    let folder = Folder::new("validate-cpu");
+    let policies = "bebs,bebs-credit,edf,cbs,iris,iris-naive";
+    for name in ["desktop", "bebs-figure-2", "recorded"] {
+        let scenario = file(&format!("scenarios/{name}.toml"));
+        let run = record(&folder, &scenario, policies);
+        let said = laxity(&["validate", &run, &scenario]).succeeds();
+        let good = said.matches("legal run and premises hold, so nothing is late").count();
+        assert_eq!(good, policies.split(',').count(), "{name}: {said}");
+    }
+}
+
+/// Fails when a break is not noticed, or named otherwise; each is tried here.
+#[test]
+fn breaks_are_named_with_their_instant() {
+    let folder = Folder::new("validate-cpu-broken");
+    let scenario = file("scenarios/desktop.toml");
+    let run = record(&folder, &scenario, "bebs-credit");
+    let names = |text: &str, scenario: &str, wanted: &str| {
+        let path = folder.write("changed.csv", text);
+        let ran = laxity(&["validate", &path, scenario]);
+        assert!(ran.code == Some(1) && ran.out.contains(wanted), "{wanted}: {ran:#?}");
+    };
+    let late =
+        |fields: &[String], i: usize| fields[i].parse().is_ok_and(|t: u64| t > 1_000_000_000);
+
+    // Sound has the place 0.
+    let slice = |f: &[String]| f[0] == "slice" && late(f, 1) && f[5] == "0.0";
+    let moved = changed(&run, |f| {
+        let found = slice(f);
+        if found {
+            f[5] = "0.1".to_owned();
+        }
+        found
+    });
+    names(&moved, &scenario, "at 1005 ms sound ran although its server was not ready");
+    let due = changed(&run, |f| {
+        let found = f[0] == "server" && late(f, 1) && f[3] == "wake" && f[5] == "0";
+        if found {
+            f[10] = (f[10].parse::<u64>().expect("a deadline") + 1_000_000).to_string();
+        }
+        found
+    });
+    names(&due, &scenario, "a job of sound was released that was due at ");
+    let share = changed(&run, |f| {
+        let found =
+            f[0] == "server" && late(f, 1) && f[6] == "ready" && f[7] == "shared" && f[12] == f[1];
+        if found {
+            f[14] = (1u64 << 56).to_string();
+            f[17] = f[14].clone();
+        }
+        found
+    });
+    names(&share, &scenario, " on the shares added up to ");
+
+    // Jobs that need more than was reserved.
+    let text = std::fs::read_to_string(&scenario).expect("a scenario");
+    let hungry = text.replacen("\"0.9 ms\"", "\"1.2 ms\"", 1);
+    assert_ne!(text, hungry);
+    let hungry = folder.write("hungry.toml", &hungry);
+    let run = record(&folder, &hungry, "bebs");
+    let text = std::fs::read_to_string(&run).expect("a record");
+    names(&text, &hungry, "a premise failed: the job of sound released at ");
+    names(&text, &hungry, ", declared 1 ms");
+
+    // A policy without servers.
+    let run = record(&folder, &scenario, "eevdf");
+    let text = std::fs::read_to_string(&run).expect("a record");
+    names(&text, &scenario, "the policy has no servers with deadlines");
+}
+
+/// Fails when a record is judged by a scenario of other tasks, CPUs or reservations, or a record that was cut off is.
+#[test]
+fn records_of_something_else_are_bad_input() {
+    let folder = Folder::new("validate-cpu-other");
+    let scenario = file("scenarios/desktop.toml");
+    let run = record(&folder, &scenario, "bebs");
+    let text = std::fs::read_to_string(&scenario).expect("a scenario");
+    let bad = |run: &str, scenario: &str, wanted: &str| {
+        laxity(&["validate", run, scenario]).fails(2, &[wanted]);
+    };
+    let other = |from: &str, to: &str| {
+        let changed = text.replacen(from, to, 1);
+        assert_ne!(text, changed);
+        folder.write("other.toml", &changed)
+    };
+    bad(&run, &other("name = \"editor\"", "name = \"writer\""), "the scenario has other tasks");
+    bad(&run, &other("[cpu]", "[cpu]\ncpus = 2"), "the scenario has other CPUs");
+    let less = other("budget = \"1 ms\"", "budget = \"2 ms\"");
+    bad(&run, &less, "sound asks at 0 ms for what the scenario has not");
+    let whole = std::fs::read_to_string(&run).expect("a record");
+    let cut = folder.write("cut.csv", whole.rsplit_once("end,").expect("an end").0);
+    bad(&cut, &scenario, "expected end of the run");
+    bad(&file("scenarios/desktop.toml"), &scenario, "line 1: expected laxity-cpu-run,1");
+    laxity(&["validate", &run, &scenario, "--tolerance", "1 us"])
+        .fails(2, &["--tolerance has no meaning for CPUs"]);
+    let seeds = ["simulate", &scenario, "--seeds", "1..2", "--record", &folder.path("two.csv")];
+    laxity(&seeds).fails(2, &["--record needs a single seed"]);
+}

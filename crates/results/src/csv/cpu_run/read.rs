@@ -1,0 +1,311 @@
+//! Reads records of runs of CPUs.
+
+use laxity_core::{Span, Time};
+
+use super::super::RecordError;
+use super::super::read::fields;
+use super::{
+    CpuRunRecord, RequestRow, ResetRow, RunCharge, RunEvent, RunJob, RunKind, RunRow, RunSlice,
+    RunState, ServerRow, VERSION_LINE,
+};
+
+/// The runs of a record, in its order.
+///
+/// # Errors
+/// The first line that is not as it should be.
+pub fn read_cpu_runs(text: &str) -> Result<Vec<CpuRunRecord>, RecordError> {
+    let mut lines = text.lines().enumerate();
+    if lines.next().is_none_or(|(_, line)| line != VERSION_LINE) {
+        return Err(RecordError { line: 1, expected: VERSION_LINE.to_owned() });
+    }
+    let mut runs: Vec<CpuRunRecord> = Vec::new();
+    let mut open = false;
+    let mut last = 1;
+    for (index, line) in lines.filter(|(_, line)| !line.is_empty()) {
+        last = index + 1;
+        let wrong = |expected: String| RecordError { line: last, expected };
+        let fields = fields(line).ok_or_else(|| wrong("closed quotes".to_owned()))?;
+        let row = Fields { fields: &fields, line: last };
+        if row.text(0)? == "policy" {
+            if open {
+                return Err(wrong("end of the run before".to_owned()));
+            }
+            let clusters = (2..fields.len()).map(|i| row.narrow(i, "the cluster of a CPU"));
+            let clusters: Vec<u32> = clusters.collect::<Result<_, _>>()?;
+            if clusters.is_empty() {
+                return Err(wrong("the cluster of each CPU".to_owned()));
+            }
+            let policy = row.text(1)?.to_owned();
+            let (tasks, rows, end) = (Vec::new(), Vec::new(), Time::ZERO);
+            runs.push(CpuRunRecord { policy, clusters, tasks, rows, end });
+            open = true;
+            continue;
+        }
+        let run = runs.last_mut().filter(|_| open);
+        let run = run.ok_or_else(|| wrong("policy, which begins a run".to_owned()))?;
+        match row.text(0)? {
+            "task" => {
+                row.count(3)?;
+                if row.number(1, "the number of a task")? != run.tasks.len() as u64 {
+                    return Err(wrong(format!("task {}", run.tasks.len())));
+                }
+                run.tasks.push(row.text(2)?.to_owned());
+            }
+            "end" => {
+                row.count(2)?;
+                run.end = Time(row.number(1, "the end")?);
+                open = false;
+            }
+            _ => {
+                let read = row.row()?;
+                let (task, cpu) = match read {
+                    RunRow::Request(r) => (r.task, 0),
+                    RunRow::Slice(r) => (r.task, r.cpu),
+                    RunRow::Job(r) => (r.task, 0),
+                    RunRow::Reset(_) | RunRow::Server(_) => (0, 0),
+                };
+                if task as usize >= run.tasks.len().max(1) {
+                    return Err(wrong("the number of a task above".to_owned()));
+                }
+                if cpu as usize >= run.clusters.len() {
+                    return Err(wrong(format!("a CPU below {}", run.clusters.len())));
+                }
+                run.rows.push(read);
+            }
+        }
+    }
+    match open {
+        true => Err(RecordError { line: last + 1, expected: "end of the run".to_owned() }),
+        false => Ok(runs),
+    }
+}
+
+/// The fields of a line.
+struct Fields<'a> {
+    fields: &'a [String],
+    line: usize,
+}
+
+impl Fields<'_> {
+    fn wrong(&self, expected: &str) -> RecordError {
+        RecordError { line: self.line, expected: expected.to_owned() }
+    }
+
+    fn count(&self, fields: usize) -> Result<(), RecordError> {
+        match self.fields.len() == fields {
+            true => Ok(()),
+            false => Err(self.wrong(&format!("{fields} fields"))),
+        }
+    }
+
+    fn text(&self, i: usize) -> Result<&str, RecordError> {
+        self.fields.get(i).map(String::as_str).ok_or_else(|| self.wrong("another field"))
+    }
+
+    fn number(&self, i: usize, what: &str) -> Result<u64, RecordError> {
+        let number = self.text(i)?.parse();
+        number.map_err(|_| self.wrong(&format!("a whole number as {what}")))
+    }
+
+    fn narrow(&self, i: usize, what: &str) -> Result<u32, RecordError> {
+        u32::try_from(self.number(i, what)?).map_err(|_| self.wrong(what))
+    }
+
+    fn optional(&self, i: usize, what: &str) -> Result<Option<Time>, RecordError> {
+        match self.text(i)? {
+            "" => Ok(None),
+            _ => Ok(Some(Time(self.number(i, what)?))),
+        }
+    }
+
+    fn named<T: Copy>(
+        &self,
+        i: usize,
+        all: &[T],
+        name: impl Fn(T) -> &'static str,
+    ) -> Result<T, RecordError> {
+        let text = self.text(i)?;
+        let found = all.iter().copied().find(|value| name(*value) == text);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = all.iter().map(|value| name(*value)).collect();
+            self.wrong(&format!("one of {}", names.join(" ")))
+        })
+    }
+
+    fn row(&self) -> Result<RunRow, RecordError> {
+        let time = |i, what| self.number(i, what).map(Time);
+        let span = |i, what| self.number(i, what).map(Span);
+        Ok(match self.text(0)? {
+            "request" => {
+                self.count(8)?;
+                let hard =
+                    self.named(3, &[true, false], |hard| if hard { "hard" } else { "other" });
+                RunRow::Request(RequestRow {
+                    at: time(1, "the time")?,
+                    task: self.narrow(2, "the task")?,
+                    hard: hard?,
+                    budget: span(4, "the budget")?,
+                    period: span(5, "the period")?,
+                    deadline: span(6, "the deadline")?,
+                    from: self.optional(7, "when it is in force")?,
+                })
+            }
+            "reset" => {
+                self.count(4)?;
+                RunRow::Reset(ResetRow {
+                    at: time(1, "the time")?,
+                    call: self.number(2, "the number of the call")?,
+                    cluster: self.narrow(3, "the cluster")?,
+                })
+            }
+            "server" => {
+                self.count(18)?;
+                let step = |i| Ok((time(i, "the end of a step")?, self.number(i + 1, "a share")?));
+                RunRow::Server(ServerRow {
+                    at: time(1, "the time")?,
+                    call: self.number(2, "the number of the call")?,
+                    event: self.named(3, RunEvent::ALL, RunEvent::name)?,
+                    cluster: self.narrow(4, "the cluster")?,
+                    slot: self.narrow(5, "the server")?,
+                    state: self.named(6, RunState::ALL, RunState::name)?,
+                    kind: self.named(7, RunKind::ALL, RunKind::name)?,
+                    replenished: self.number(8, "how often it was replenished")?,
+                    remaining: span(9, "the remaining budget")?,
+                    deadline: time(10, "the deadline")?,
+                    release: self.optional(11, "the release")?,
+                    from: time(12, "the zero-lag time")?,
+                    steps: [step(13)?, step(15)?],
+                    rest: self.number(17, "a share")?,
+                })
+            }
+            "slice" => {
+                self.count(6)?;
+                let charge = match self.text(5)? {
+                    "unserved" => RunCharge::Unserved,
+                    "background" => RunCharge::Background,
+                    server => {
+                        let parts = server.split_once('.');
+                        let parts =
+                            parts.and_then(|(c, s)| Some((c.parse().ok()?, s.parse().ok()?)));
+                        let (cluster, slot) = parts
+                            .ok_or_else(|| self.wrong("CLUSTER.SERVER, unserved or background"))?;
+                        RunCharge::Server(cluster, slot)
+                    }
+                };
+                let (from, to) = (time(1, "the begin")?, time(2, "the end")?);
+                if to < from {
+                    return Err(self.wrong("an end after the begin"));
+                }
+                let (cpu, task) = (self.narrow(3, "the CPU")?, self.narrow(4, "the task")?);
+                RunRow::Slice(RunSlice { from, to, cpu, task, charge })
+            }
+            "job" => {
+                self.count(6)?;
+                let ended = |ended| if ended { "ended" } else { "unfinished" };
+                RunRow::Job(RunJob {
+                    task: self.narrow(1, "the task")?,
+                    release: time(2, "the release")?,
+                    deadline: self.optional(3, "the deadline")?,
+                    end: time(4, "the end")?,
+                    ended: self.named(5, &[true, false], ended)?,
+                })
+            }
+            _ => return Err(self.wrong("policy, task, request, reset, server, slice, job or end")),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::CpuRunWriter;
+    use super::*;
+
+    fn rows() -> Vec<RunRow> {
+        let request = RequestRow {
+            at: Time(1),
+            task: 1,
+            hard: true,
+            budget: Span(2),
+            period: Span(9),
+            deadline: Span(8),
+            from: None,
+        };
+        let server = ServerRow {
+            at: Time(1),
+            call: 7,
+            event: RunEvent::Wake,
+            cluster: 1,
+            slot: 3,
+            state: RunState::Expired,
+            kind: RunKind::Constrained,
+            replenished: 3,
+            remaining: Span(4),
+            deadline: Time(u64::MAX),
+            release: Some(Time(12)),
+            from: Time(11),
+            steps: [(Time(0), 0), (Time(20), 5)],
+            rest: 6,
+        };
+        let slice = RunSlice {
+            from: Time(1),
+            to: Time(3),
+            cpu: 1,
+            task: 0,
+            charge: RunCharge::Server(1, 3),
+        };
+        let job = RunJob { task: 1, release: Time(1), deadline: None, end: Time(3), ended: false };
+        vec![
+            RunRow::Request(request),
+            RunRow::Request(RequestRow { hard: false, from: Some(Time(1)), ..request }),
+            RunRow::Reset(ResetRow { at: Time(1), call: 7, cluster: 1 }),
+            RunRow::Server(server),
+            RunRow::Slice(slice),
+            RunRow::Slice(RunSlice { charge: RunCharge::Unserved, ..slice }),
+            RunRow::Slice(RunSlice { charge: RunCharge::Background, ..slice }),
+            RunRow::Job(job),
+            RunRow::Job(RunJob { deadline: Some(Time(9)), ended: true, ..job }),
+        ]
+    }
+
+    // Fails when a column is written in another place than it is read from, or an absent time becomes 0.
+    #[test]
+    fn reads_what_is_written() {
+        let mut writer = CpuRunWriter::new(Vec::new());
+        let tasks = ["a,\"b\"".to_owned(), "c".to_owned()];
+        for policy in ["bebs", "cbs"] {
+            writer.begin(policy, &[0, 1], &tasks).unwrap();
+            rows().iter().for_each(|row| writer.write(row).unwrap());
+            writer.end(Time(30)).unwrap();
+        }
+        let text = String::from_utf8(writer.finish().unwrap()).unwrap();
+        let runs = read_cpu_runs(&text).unwrap();
+        let of = |policy: &str| CpuRunRecord {
+            policy: policy.to_owned(),
+            clusters: vec![0, 1],
+            tasks: tasks.to_vec(),
+            rows: rows(),
+            end: Time(30),
+        };
+        assert_eq!(runs, [of("bebs"), of("cbs")]);
+    }
+
+    // Fails when a broken line is skipped, or a record that was cut off is taken for a whole one.
+    #[test]
+    fn broken_lines_are_errors() {
+        let error = |text: &str| read_cpu_runs(text).unwrap_err().to_string();
+        assert_eq!(error("laxity-cpu-run,2\n"), "line 1: expected laxity-cpu-run,1");
+        let begun = "laxity-cpu-run,1\npolicy,bebs,0\ntask,0,a\n";
+        assert_eq!(error(begun), "line 4: expected end of the run");
+        let says = |line: &str| error(&format!("{begun}{line}\nend,9\n"));
+        assert_eq!(says("slice,1,2,0,0"), "line 4: expected 6 fields");
+        assert_eq!(says("slice,1,2,1,0,0.0"), "line 4: expected a CPU below 1");
+        assert_eq!(says("slice,1,2,0,1,0.0"), "line 4: expected the number of a task above");
+        assert_eq!(says("slice,2,1,0,0,0.0"), "line 4: expected an end after the begin");
+        assert_eq!(says("task,2,b"), "line 4: expected task 1");
+        assert_eq!(says("job,0,x,,1,ended"), "line 4: expected a whole number as the release");
+        assert_eq!(says("job,0,1,,1,gone"), "line 4: expected one of ended unfinished");
+        assert_eq!(says("policy,cbs,0"), "line 4: expected end of the run before");
+        let odd = error("laxity-cpu-run,1\nslice,1,2,0,0,0.0\n");
+        assert_eq!(odd, "line 2: expected policy, which begins a run");
+    }
+}

@@ -1,0 +1,57 @@
+//! `laxity-rtkit`: serves `org.freedesktop.RealtimeKit1` on the system bus.
+#![deny(unsafe_code)]
+
+mod args;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Parser as _;
+use laxity_daemon::privileges::{Bpf, Capabilities, deny_system_calls, retain};
+use laxity_reserve::Client;
+use laxity_rtkit::{Config, NAME, Supervisor, serve};
+use zbus::blocking::MessageIterator;
+use zbus::blocking::connection::Builder;
+
+use crate::args::Args;
+
+/// Exit status of the command: refused, and something is missing.
+const REFUSED: u8 = 1;
+const LACKING: u8 = 3;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    match run(args.config()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err((status, text)) => {
+            eprintln!("laxity-rtkit: {text}");
+            ExitCode::from(status)
+        }
+    }
+}
+
+/// Serves until the bus ends the connection.
+fn run(config: Config) -> Result<(), (u8, String)> {
+    // Nice values of other users' threads.
+    for result in [retain(Capabilities::SYS_NICE), deny_system_calls(Bpf::Denied)] {
+        if let Err(error) = result {
+            eprintln!("laxity-rtkit: note: privileges cannot be dropped: {error}");
+        }
+    }
+    let supervisor = Arc::new(Supervisor::new(config, Client::unconnected()));
+    let bus = Builder::system().map_err(|e| (LACKING, format!("the system bus: {e}")))?;
+    let connection = serve(bus, Arc::clone(&supervisor)).map_err(|error| match error {
+        zbus::Error::NameTaken => {
+            let text =
+                format!("{NAME} has an owner; `systemctl stop rtkit-daemon` if it is RealtimeKit");
+            (REFUSED, text)
+        }
+        error => (LACKING, format!("the system bus: {error}")),
+    })?;
+    let refining = std::thread::Builder::new().name("refine".to_owned());
+    refining.spawn(move || supervisor.run()).map_err(|e| (LACKING, e.to_string()))?;
+    eprintln!("laxity-rtkit: {NAME} makes reservations");
+    // Ends with the connection. The object server reads the messages as well.
+    MessageIterator::from(connection).for_each(drop);
+    Err((LACKING, "the system bus has ended the connection".to_owned()))
+}
