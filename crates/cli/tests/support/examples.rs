@@ -88,11 +88,11 @@ impl Block {
         self.lines.join("\n") + "\n"
     }
 
-    /// Whether it is TOML: it says so, or is indented and begins with a table.
+    /// Whether it is TOML: it says so, or is indented and begins with an entry of a list of tables.
     pub fn is_toml(&self) -> bool {
         match self.language.as_deref() {
             Some(language) => language == "toml",
-            None => self.lines[0].starts_with('[') && self.lines[0].ends_with(']'),
+            None => self.lines[0].starts_with("[["),
         }
     }
 
