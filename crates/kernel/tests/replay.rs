@@ -41,15 +41,17 @@ fn fresh(name: &str) -> Box<dyn Shown> {
 }
 
 /// A task that joins takes a share from the others, which cannot give up what they have used. So
-/// beside reservations the current task is charged first. Returns how often a task joined while
-/// another one ran.
+/// beside reservations, which end with their tasks, the current task is charged first. Returns how
+/// often a task joined while another one ran.
 fn execution_is_charged_before_shares_change(events: &[Event]) -> u32 {
     let (mut runs, mut reported_at, mut joined) = (None, Time::ZERO, 0);
-    let mut promised = false;
+    let mut reserved = Vec::new();
     for event in events {
-        let another_runs = promised && runs.is_some_and(|slot| Some(slot) != event.slot);
+        let another_runs =
+            !reserved.is_empty() && runs.is_some_and(|slot| Some(slot) != event.slot);
         match event.kind {
-            EventKind::Reserved { .. } => promised = true,
+            EventKind::Bound { .. } => reserved.push(event.slot),
+            EventKind::Left => reserved.retain(|slot| *slot != event.slot),
             EventKind::Started { .. } => (runs, reported_at) = (event.slot, event.at),
             EventKind::Ran { .. } => reported_at = event.at,
             EventKind::Stopped => runs = None,

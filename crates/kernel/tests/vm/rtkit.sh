@@ -26,11 +26,16 @@ with_status as_user realtime 21 10000 10 2
 echo "== granted"
 tasks compile 3 7 60000000 >/dev/null &
 load=$!
-as_user realtime 1 10000 1500 300 >/tmp/realtime &
+as_user realtime 1 10000 1500 600 >/tmp/realtime &
 realtime=$!
 wait_for grep -q granted /tmp/realtime
-# Loading the control program takes seconds beside the compilation.
-laxity cpu status --json | grep -e '"user": ' -e '"runtime_ns": ' | tr -d ' ,\n'
+# Loading the control program takes a second beside the compilation, and a resized reservation is not there for a moment.
+reserved() {
+    laxity cpu status --json | grep -e '"user": ' -e '"runtime_ns": ' | tr -d ' ,\n' >/tmp/reserved
+    grep -q -E 'user":1000"runtime_ns":(1[5-9]|[2-9][0-9])[0-9]{5}$' /tmp/reserved
+}
+wait_for reserved
+cat /tmp/reserved
 echo
 wait $realtime
 cat /tmp/realtime
