@@ -3,7 +3,6 @@
 import importlib
 import importlib.util
 import os
-import pathlib
 import signal
 import tempfile
 import unittest
@@ -12,6 +11,7 @@ from typing import Any, Dict, List
 
 import laxity
 from test_scenarios import ROOT
+from test_sweeps import files
 
 GRID: Dict[str, Any] = {
     "scenario": str(ROOT / "scenarios" / "access-link.toml"),
@@ -20,10 +20,6 @@ GRID: Dict[str, Any] = {
     "seeds_per_part": 4,
     "duration": "2 s",
 }
-
-
-def files(folder: str) -> Dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in pathlib.Path(folder).iterdir()}
 
 
 @unittest.skipUnless(importlib.util.find_spec("ray"), "Ray is not installed")

@@ -55,15 +55,8 @@ pub fn means(
     if log.len() != trace.len() * 4 {
         return Err(format!("the log has {} entries for {} packets", log.len() / 4, trace.len()));
     }
-    let names: Vec<&str> = scenario.flow_names().collect();
     let late = log.chunks_exact(4).map(|b| u32::from_ne_bytes(b.try_into().unwrap_or_default()));
-    let mut arrivals = Vec::with_capacity(trace.len());
-    for ((time, bytes, name), late) in trace.iter().zip(late) {
-        let flow = names.iter().position(|n| n == name).ok_or("a flow of no scenario")?;
-        let time = Time(time + u64::from(late));
-        arrivals.push(Arrival::new(time, FlowId(flow as u32), *bytes as u32));
-    }
-    let traffic = Traffic::Recorded(Arc::new(arrivals));
+    let traffic = recorded(scenario, trace, late)?;
     let control = Control::default();
     let run = simulate(scenario, policy, 0, &traffic, &mut Unobserved, &control)
         .map_err(|e| e.to_string())?;
@@ -85,11 +78,6 @@ pub fn means(
 /// When the trace is not of the scenario.
 pub fn tuned_means(scenario: &Scenario, trace: &[Packet]) -> Result<BTreeMap<String, u64>, String> {
     let names: Vec<&str> = scenario.flow_names().collect();
-    let mut arrivals = Vec::with_capacity(trace.len());
-    for (time, bytes, name) in trace {
-        let flow = names.iter().position(|n| n == name).ok_or("a flow of no scenario")?;
-        arrivals.push(Arrival::new(Time(*time), FlowId(flow as u32), *bytes as u32));
-    }
     let class =
         |rt, bytes_s: u64| HfscClass { rt, ls: Some(Slopes { m1: 0, d: 0, m2: bytes_s * 8 }) };
     // `umax` within `dmax`, then `rate`.
@@ -109,11 +97,28 @@ pub fn tuned_means(scenario: &Scenario, trace: &[Packet]) -> Result<BTreeMap<Str
         discipline: Discipline::Hfsc(classes.collect()),
     };
     let model = tree.policy(scenario.link.rate.0).map_err(|e| e.to_string())?;
-    let (traffic, control) = (Traffic::Recorded(Arc::new(arrivals)), Control::default());
+    let traffic = recorded(scenario, trace, std::iter::repeat(0))?;
+    let control = Control::default();
     let named = ("hfsc-tuned", model);
     let run = simulate_policy(scenario, named, 0, &traffic, &mut Unobserved, &control)
         .map_err(|e| e.to_string())?;
     Ok(means_of(&run, scenario))
+}
+
+/// The packets of a trace, each so many ns later.
+fn recorded(
+    scenario: &Scenario,
+    trace: &[Packet],
+    late: impl Iterator<Item = u32>,
+) -> Result<Traffic, String> {
+    let names: Vec<&str> = scenario.flow_names().collect();
+    let mut arrivals = Vec::with_capacity(trace.len());
+    for ((time, bytes, name), late) in trace.iter().zip(late) {
+        let flow = names.iter().position(|n| n == name).ok_or("a flow of no scenario")?;
+        let time = Time(time + u64::from(late));
+        arrivals.push(Arrival::new(time, FlowId(flow as u32), *bytes as u32));
+    }
+    Ok(Traffic::Recorded(Arc::new(arrivals)))
 }
 
 fn means_of(run: &PolicyRun, scenario: &Scenario) -> BTreeMap<String, u64> {

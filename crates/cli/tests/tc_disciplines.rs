@@ -44,6 +44,15 @@ fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
     path
 }
 
+/// An empty folder of this name, and one in it.
+fn folders(name: &str, jobs: &str) -> (PathBuf, PathBuf) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let jobs = folder.join(jobs);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&jobs).expect("a folder");
+    (folder, jobs)
+}
+
 /// What the machine printed about a tree, in the parts that `laxity check` reads.
 fn dump(text: &str) -> String {
     let known = |line: &&str| {
@@ -99,10 +108,7 @@ fn no_packet_is_later_than_its_bound() {
     if !available() {
         return;
     }
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tc-disciplines");
-    let jobs = folder.join("trees");
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&jobs).expect("a folder");
+    let (folder, jobs) = folders("tc-disciplines", "trees");
     let trees: Vec<Tree> = (0..trees()).map(trees::tree).collect();
     for (i, tree) in trees.iter().enumerate() {
         for (kind, text) in [
@@ -191,10 +197,7 @@ fn planned_trees_keep_every_deadline_as_the_kernel_has_them() {
     if !available() {
         return;
     }
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tc-plans");
-    let jobs = folder.join("plans");
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&jobs).expect("a folder");
+    let (folder, jobs) = folders("tc-plans", "plans");
     let scenario = write(&folder, "scenario.toml", SCENARIO);
     let scenario = scenario.to_str().expect("UTF-8");
     let mut plans = Vec::new();
@@ -265,10 +268,7 @@ fn planned_trees_serve_as_their_models_do() {
     if !available() {
         return;
     }
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tc-models");
-    let jobs = folder.join("trees");
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&jobs).expect("a folder");
+    let (folder, jobs) = folders("tc-models", "trees");
     let flow = |name, bounds: &str, port| {
         format!("[[{bounds}\nname = \"{name}\"\nmatch = {{ protocol = \"udp\", dport = {port} }}\n")
     };

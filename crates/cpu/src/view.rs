@@ -16,7 +16,7 @@ pub struct ServerId {
 pub enum ServerState {
     /// No member is runnable.
     Blocked,
-    /// It competes under its deadline.
+    /// It competes under its deadline: the paper's *executing*.
     Ready,
     /// Runnable members wait for its next release.
     Expired,
@@ -29,7 +29,7 @@ pub enum ServerState {
 /// The kind of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ServerKind {
-    /// Of a guaranteed reservation.
+    /// Of a guaranteed reservation: suspended when its budget is exhausted, and never released early.
     Hard,
     /// With a declared budget and period.
     Soft,

@@ -80,6 +80,32 @@ impl Service {
         };
         Ok(blocking::unblock(handle).await?)
     }
+
+    async fn make_realtime(
+        &self,
+        header: &Header<'_>,
+        connection: &zbus::Connection,
+        target: Target,
+        priority: u32,
+    ) -> fdo::Result<()> {
+        self.handle(header, connection, target, move |supervisor, user, thread| {
+            supervisor.make_realtime(user, thread, priority)
+        })
+        .await
+    }
+
+    async fn make_high_priority(
+        &self,
+        header: &Header<'_>,
+        connection: &zbus::Connection,
+        target: Target,
+        nice: i32,
+    ) -> fdo::Result<()> {
+        self.handle(header, connection, target, move |supervisor, user, thread| {
+            supervisor.make_high_priority(user, thread, nice)
+        })
+        .await
+    }
 }
 
 #[zbus::interface(name = "org.freedesktop.RealtimeKit1")]
@@ -92,10 +118,7 @@ impl Service {
         priority: u32,
     ) -> fdo::Result<()> {
         let target = Target { process: None, thread };
-        self.handle(&header, connection, target, move |supervisor, user, thread| {
-            supervisor.make_realtime(user, thread, priority)
-        })
-        .await
+        self.make_realtime(&header, connection, target, priority).await
     }
 
     #[zbus(name = "MakeThreadRealtimeWithPID")]
@@ -108,10 +131,7 @@ impl Service {
         priority: u32,
     ) -> fdo::Result<()> {
         let target = Target { process: Some(process), thread };
-        self.handle(&header, connection, target, move |supervisor, user, thread| {
-            supervisor.make_realtime(user, thread, priority)
-        })
-        .await
+        self.make_realtime(&header, connection, target, priority).await
     }
 
     async fn make_thread_high_priority(
@@ -122,10 +142,7 @@ impl Service {
         priority: i32,
     ) -> fdo::Result<()> {
         let target = Target { process: None, thread };
-        self.handle(&header, connection, target, move |supervisor, user, thread| {
-            supervisor.make_high_priority(user, thread, priority)
-        })
-        .await
+        self.make_high_priority(&header, connection, target, priority).await
     }
 
     #[zbus(name = "MakeThreadHighPriorityWithPID")]
@@ -138,10 +155,7 @@ impl Service {
         priority: i32,
     ) -> fdo::Result<()> {
         let target = Target { process: Some(process), thread };
-        self.handle(&header, connection, target, move |supervisor, user, thread| {
-            supervisor.make_high_priority(user, thread, priority)
-        })
-        .await
+        self.make_high_priority(&header, connection, target, priority).await
     }
 
     #[zbus(property(emits_changed_signal = "const"), name = "RTTimeUSecMax")]

@@ -44,7 +44,7 @@ impl Thread {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// The user who is both its real and its effective user; `None` for set-user-id programs and after its
+    /// The user that is both its real and its effective user; `None` for set-user-id programs and after its
     /// end.
     pub fn user(&self) -> Option<u32> {
         let status = self.read("status").ok()?;

@@ -1,34 +1,11 @@
 //! One server: budget, period, and its state within the current period.
 
 use super::unhashed::Unhashed;
+pub(crate) use crate::view::{ServerKind as Kind, ServerState as State};
 use crate::{GroupId, Reservation, Share};
 
 /// No task; ends the list of members.
 pub(crate) const NO_TASK: u32 = u32::MAX;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum State {
-    /// No member is runnable.
-    Blocked,
-    /// In the ready queue: the paper's *executing*.
-    Ready,
-    /// Runnable members wait for the next release.
-    Expired,
-    /// All members have left; its bandwidth is reclaimed at its zero-lag time.
-    Leaving,
-    /// The slot is free.
-    Vacant,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Kind {
-    /// Guaranteed; suspended when its budget is exhausted, and never released early.
-    Hard,
-    /// With declared budget and period.
-    Soft,
-    /// With a share of the best-effort bandwidth.
-    Shared,
-}
 
 /// Instants and durations are in ns.
 #[derive(Clone, Debug, Hash)]

@@ -65,7 +65,7 @@ impl fmt::Display for CpuFault {
                 when(*least)
             ),
             CpuFault::Pending { task, .. } => {
-                write!(f, "at {at} all shares were set anew while a job of {task} was pending")
+                write!(f, "at {at} all shares were reset while a job of {task} was pending")
             }
             CpuFault::Back { task, .. } => write!(f, "at {at} the deadline of {task} moved back"),
             CpuFault::Release { task, release, .. } => write!(

@@ -144,7 +144,7 @@ pub enum CpuFault {
         /// The earliest that is permitted.
         least: Time,
     },
-    /// All promises were set anew while a hard job was pending.
+    /// All promises were reset while a hard job was pending.
     Pending {
         /// When.
         at: Time,

@@ -146,7 +146,7 @@ impl Servers {
         (self.hard_ready > 0).then(|| self.ready.iter().find_map(pending))?
     }
 
-    /// While no hard job is pending all promises may be set anew, if no ready server but hard ones then demands
+    /// While no hard job is pending all promises may be reset, if no ready server but hard ones then demands
     /// more than one that is released now. What was executed ahead is forgotten.
     pub(super) fn reset(&mut self, now: u64, rows: &[ServerRow]) -> Result<(), (u32, Wrong)> {
         self.admit(rows);
@@ -264,7 +264,7 @@ fn later(server: &Server, row: &ServerRow) -> Result<Promise, Wrong> {
     Ok(promise)
 }
 
-/// The promise after a row that sets it anew.
+/// The promise after a row that resets it.
 fn reset(server: &Server, row: &ServerRow) -> Result<Promise, Wrong> {
     let now = row.at.0;
     let mut promise = server.promise.clone();

@@ -5,7 +5,7 @@ use laxity_core::{Span, Time};
 use super::super::Servers;
 use super::super::bandwidth::Bandwidth;
 use super::super::server::{Kind, State};
-use crate::{Reservation, ServerId, ServerKind, ServerState, ServerView, Share};
+use crate::{Reservation, ServerId, ServerView, Share};
 
 /// A share of one CPU in units of 2^-56.
 pub(super) type FineShare = u128;
@@ -97,18 +97,8 @@ impl Servers {
         ServerView {
             id: ServerId { cluster: 0, slot: s },
             serial: server.serial.0,
-            state: match server.state {
-                State::Blocked => ServerState::Blocked,
-                State::Ready => ServerState::Ready,
-                State::Expired => ServerState::Expired,
-                State::Leaving => ServerState::Leaving,
-                State::Vacant => ServerState::Vacant,
-            },
-            kind: match server.kind {
-                Kind::Hard => ServerKind::Hard,
-                Kind::Soft => ServerKind::Soft,
-                Kind::Shared => ServerKind::Shared,
-            },
+            state: server.state,
+            kind: server.kind,
             constrained: server.is_constrained(),
             replenished: server.replenished.0,
             remaining: Span(server.remaining_budget),

@@ -34,7 +34,7 @@ pub struct CpuRunRecord {
 pub enum RunRow {
     /// A task joined or asked for something else.
     Request(RequestRow),
-    /// The promises of servers are set anew in the call of the next rows.
+    /// The promises of servers are reset in the call of the next rows.
     Reset(ResetRow),
     /// A server changed.
     Server(ServerRow),
@@ -63,7 +63,7 @@ pub struct RequestRow {
     pub from: Option<Time>,
 }
 
-/// The policy sets the promises of all servers but hard ones anew, and forgets what they executed ahead.
+/// The policy resets the promises of all servers but hard ones, and forgets what they executed ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResetRow {
     /// When.
