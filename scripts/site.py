@@ -6,10 +6,10 @@ usage: site.py check
        site.py verify SITE
 
 `check` needs no mdBook: docs/SUMMARY.md names every page of docs/ once, each link of its pages leads to a file, no page
-loads anything from another host, and the page of the Rust library names every crate. `stage` writes the book's source: the pages of the summary where they are in the
-repository, the files that they link to as pages of their own, and book.toml. The library are pages of rustdoc, notebooks
-the pictures that `python/notebooks/run.py` made; both may be absent. `verify` reads the built pages: no link
-within them is dead, nothing comes from another host.
+loads anything from another host, and the page of the Rust library names every crate. `stage` writes the book's source:
+the pages of the summary where they are in the repository, the files that they link to as pages of their own, and
+book.toml. The library are pages of rustdoc, notebooks the pictures that `python/notebooks/run.py` made; both may be
+absent. `verify` reads the built pages: no link within them is dead, nothing comes from another host.
 """
 
 import html.parser
@@ -213,12 +213,19 @@ def with_rust(page_text, rust):
                   if (rust / found.group(1) / "index.html").is_file() else found.group(), page_text, flags=re.M)
 
 
-def stage(folder, library, pictures):
+def checked_book():
+    """The book, if its sources have no faults."""
     entries = summary()
     faults = faults_of_sources(entries)
     if faults:
         sys.exit("\n".join(faults))
     book = Book(entries)
+    print(f"{len(book.pages)} pages, {len(book.files)} files, {len(book.pictures)} pictures")
+    return book
+
+
+def stage(folder, library, pictures):
+    book = checked_book()
     shutil.rmtree(folder, ignore_errors=True)
     src = folder / "src"
     for page in [*book.pages, *book.files]:
@@ -237,7 +244,7 @@ def stage(folder, library, pictures):
         (src / picture).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / picture, src / picture)
     lines = ["# Summary\n"]
-    for form, title, path in entries:
+    for form, title, path in book.entries:
         lines.append(f"\n# {title}\n" if path is None else f"{form}[{title}]({path})")
         if path == NOTEBOOKS:
             inner = "  " + form
@@ -257,7 +264,6 @@ def stage(folder, library, pictures):
     (src / "SUMMARY.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (folder / "book.toml").write_text(configuration, encoding="utf-8")
     shutil.copyfile(ROOT / "docs/site.css", folder / "site.css")
-    print(f"{len(book.pages)} pages, {len(book.files)} files, {len(book.pictures)} pictures")
 
 
 class Page(html.parser.HTMLParser):
@@ -318,12 +324,7 @@ def verify(site):
 def main():
     arguments = sys.argv[1:]
     if arguments == ["check"]:
-        entries = summary()
-        faults = faults_of_sources(entries)
-        if faults:
-            sys.exit("\n".join(faults))
-        book = Book(entries)
-        print(f"{len(book.pages)} pages, {len(book.files)} files, {len(book.pictures)} pictures")
+        checked_book()
     elif arguments[:1] == ["stage"] and len(arguments) in (2, 4, 6):
         options = dict(zip(arguments[2::2], map(pathlib.Path, arguments[3::2])))
         stage(pathlib.Path(arguments[1]), options.get("--library"), options.get("--notebooks"))

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the documentation as a site in target/site: the pages that docs/SUMMARY.md names, searchable, with the Rust
-# library and the pictures of notebooks (python/notebooks/run.py) beside them; then checks that no link within it is dead and that it loads nothing from another host.
+# library and the pictures of notebooks (python/notebooks/run.py) beside them; then checks that no link within it is
+# dead and that it loads nothing from another host.
 #
 #   usage: site.sh [--short]
 #

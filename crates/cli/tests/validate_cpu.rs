@@ -122,7 +122,12 @@ fn records_of_something_else_are_bad_input() {
     let whole = std::fs::read_to_string(&run).expect("a record");
     let cut = folder.write("cut.csv", whole.rsplit_once("end,").expect("an end").0);
     bad(&cut, &scenario, "expected end of the run");
-    bad(&file("scenarios/desktop.toml"), &scenario, "line 1: expected laxity-cpu-run,1");
+    bad(
+        &file("scenarios/desktop.toml"),
+        &scenario,
+        "line 1: expected laxity-cpu-run,1; `laxity simulate",
+    );
+    bad(&run, &file("scenarios/access-link.toml"), "a record of CPUs");
     laxity(&["validate", &run, &scenario, "--tolerance", "1 us"])
         .fails(2, &["--tolerance has no meaning for CPUs"]);
     let seeds = ["simulate", &scenario, "--seeds", "1..2", "--record", &folder.path("two.csv")];

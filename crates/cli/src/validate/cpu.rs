@@ -25,7 +25,8 @@ pub fn run(args: &ValidateArgs, scenario: &CpuScenario, text: &str) -> Result<Ex
     }
     let shown = args.run.display();
     let input = |error: &dyn std::fmt::Display| Failure::Input(format!("{shown}: {error}"));
-    let runs = read_cpu_runs(text).map_err(|e| input(&e))?;
+    let runs = read_cpu_runs(text)
+        .map_err(|e| input(&format!("{e}; `laxity simulate --record` writes such records")))?;
     if runs.is_empty() {
         return Err(Failure::Input(format!("{shown}: no runs")));
     }

@@ -6,6 +6,7 @@ mod link;
 use std::fs;
 use std::process::ExitCode;
 
+use laxity_results::csv::cpu_run::VERSION_LINE;
 use laxity_scenario::Document;
 
 use crate::args::ValidateArgs;
@@ -22,7 +23,17 @@ pub fn run(args: &ValidateArgs) -> Result<ExitCode, Failure> {
         read.map_err(|e| Failure::Input(format!("{}: {e}", args.run.display())))
     };
     match kind::with_blocking(document, args.blocking) {
-        Document::Link(scenario) => link::run(args, &scenario, &text()?),
+        Document::Link(scenario) => {
+            let text = text()?;
+            if text.starts_with(VERSION_LINE) {
+                return Err(Failure::Input(format!(
+                    "{} is a record of CPUs, and {} describes a link; give the scenario of this run",
+                    args.run.display(),
+                    args.scenario.display()
+                )));
+            }
+            link::run(args, &scenario, &text)
+        }
         Document::Cpu(scenario) => cpu::run(args, &scenario, &text()?),
         Document::Stream(_) => {
             let why =

@@ -344,12 +344,12 @@ impl Walk<'_> {
 
     /// Judges the shares of each cluster, up to the first fault.
     fn sums(&mut self) {
+        if self.found.constrained.is_some() {
+            return;
+        }
         let end = self.found.illegal.as_ref().map_or(self.run.end, CpuFault::at).0;
         for k in 0..self.clusters.len() {
             let Cluster { servers, cpus, .. } = &self.clusters[k];
-            if self.found.constrained.is_some() {
-                continue;
-            }
             let steps: Vec<_> = servers.all.iter().map(|server| server.steps()).collect();
             let cpus = cpus.len() as u32;
             if let Some((at, thousandths)) = sum::exceeded(&steps, cpus, end) {
