@@ -44,16 +44,42 @@ pub struct Ingress {
 
 #[derive(Debug)]
 struct Flow {
-    policer: Policer,
-    /// Whether the envelope is enforced; without, a service curve protects the other flows.
-    policed: bool,
-    /// The latest conformance of a packet of a flow that is not policed.
-    held_until: Time,
+    gate: Gate,
     excess: Excess,
     largest: u32,
     /// The longest time for which the link held back its packets. Packets may then follow each
     /// other that much faster than the envelope allows without being excess.
     grace: Span,
+}
+
+/// The instant from which a packet of a flow may go.
+#[derive(Debug)]
+enum Gate {
+    /// The envelope is enforced.
+    Policed(Policer),
+    /// It is not, since a service curve protects the other flows: packets keep their order, the
+    /// latest of which conformed at this time.
+    Open(Time),
+}
+
+impl Gate {
+    /// The earliest instant, not before `now`, for a packet of `bytes`; `None` when it never conforms.
+    #[inline]
+    fn conforms_at(&self, now: Time, bytes: u32) -> Option<Time> {
+        match self {
+            Gate::Policed(policer) => policer.conforms_at(now, bytes),
+            Gate::Open(latest) => Some(now.max(*latest)),
+        }
+    }
+
+    /// Charges a packet that conforms at `at`.
+    #[inline]
+    fn take(&mut self, at: Time, bytes: u32) {
+        match self {
+            Gate::Policed(policer) => policer.take(at, bytes),
+            Gate::Open(latest) => *latest = at,
+        }
+    }
 }
 
 impl Ingress {
@@ -63,9 +89,10 @@ impl Ingress {
         }
         let buffers = Buffers::new(config)?;
         let flow = |f: &crate::config::RealtimeFlow| Flow {
-            policer: Policer::new(&f.envelope),
-            policed: f.service.as_ref().is_none_or(|service| service.policed),
-            held_until: Time::ZERO,
+            gate: match &f.service {
+                Some(service) if !service.policed => Gate::Open(Time::ZERO),
+                _ => Gate::Policed(Policer::new(&f.envelope)),
+            },
             excess: f.excess,
             grace: Span::ZERO,
             largest: u32::try_from(f.envelope.max_packet().0).unwrap_or(u32::MAX),
@@ -136,11 +163,7 @@ impl Ingress {
         if earliest_conformance > now {
             flow.grace = flow.grace.max(earliest_conformance.since(now));
         }
-        let conforms = match flow.policed {
-            true => flow.policer.conforms_at(now.max(earliest_conformance), packet.bytes),
-            false => Some(now.max(earliest_conformance).max(flow.held_until)),
-        };
-        let conforms = match conforms {
+        let conforms = match flow.gate.conforms_at(now.max(earliest_conformance), packet.bytes) {
             Some(at) if packet.bytes <= flow.largest => at,
             _ => {
                 drops.dropped(now, &packet, DropReason::Oversize);
@@ -159,12 +182,7 @@ impl Ingress {
             drops.dropped(now, &packet, reason);
             return Route::Dropped;
         }
-        let flow = &mut self.flows[packet.flow.index()];
-        if flow.policed {
-            flow.policer.take(conforms, packet.bytes);
-        } else {
-            flow.held_until = conforms;
-        }
+        self.flows[packet.flow.index()].gate.take(conforms, packet.bytes);
         if conforms <= now {
             return Route::Realtime(packet);
         }

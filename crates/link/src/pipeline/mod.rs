@@ -295,7 +295,7 @@ impl<D: Discipline, B: BestEffort<D>> LinkPolicy for Pipeline<D, B> {
             self.ingress.release(&departure.packet, false);
             return Some(departure);
         }
-        let Some(entry) = self.realtime.pop() else {
+        let Some((class, entry)) = self.realtime.pop_class() else {
             // What an upper limit holds back has no deadline yet.
             if self.best_effort.pending().is_none() {
                 self.labels.discipline.reset();
@@ -307,15 +307,16 @@ impl<D: Discipline, B: BestEffort<D>> LinkPolicy for Pipeline<D, B> {
         };
         self.labels.discipline.on_realtime_start(now, &entry);
         self.best_effort.on_realtime_start(entry.packet.wire);
-        let (relative, class) = self.flows[entry.packet.flow.index()];
         // The next packet of a flow with a service curve continues the one on the wire, so a new
         // history of best effort may not begin beside it.
         if !self.served.starts(class) {
             self.starts(now, entry.packet.wire);
         }
         self.ingress.release(&entry.packet, true);
-        let key = entry.deadline;
-        let deadline = if D::ARRIVAL_ORDER { key + relative } else { key };
+        let deadline = match D::ARRIVAL_ORDER {
+            true => entry.deadline + self.flows[entry.packet.flow.index()].0,
+            false => entry.deadline,
+        };
         Some(Departure { packet: entry.packet, deadline, realtime: true, dropped: false })
     }
 

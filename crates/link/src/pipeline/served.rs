@@ -49,6 +49,8 @@ impl Served {
 
     /// The deadline of a packet of `wire` bytes; `first` tells that none of the flow waits. One of
     /// the flow that is being sent counts until the next decision, at which it has ended.
+    // Out of line, so that it does not lie in the path of packets of other flows.
+    #[inline(never)]
     pub fn deadline(&mut self, class: usize, conformance: Time, wire: u32, first: bool) -> Time {
         let starts = first && self.sending != Some(class);
         let Some(flow) = self.flows.get_mut(class - self.from) else { return Time::MAX };
