@@ -20,7 +20,7 @@ build: ## the laxity command, in release mode
 test: ## format, lints, all tests, documentation: what .ci/run calls
 	@scripts/test.sh
 
-python: ## the Python package as a wheel, tried in a fresh virtual environment
+python: ## the Python package as a wheel and as sources, each tried in a fresh virtual environment
 	@scripts/python.sh
 
 proofs: ## checks the proofs of what is guaranteed, by Coq

@@ -17,14 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._laxity import (Attributes, Check, CpuPolicy, Curve, Departure, Envelope, LinkPolicy, Packet, Plan, Scenario,
-                          Simulation, Sweep, Table, Trace, __version__, policies)
+                          Simulation, StreamDeparture, StreamHead, StreamPacket, StreamPolicy, Sweep, Table, Trace,
+                          __version__, policies)
     from .sweeps import Interval, interval, paired, sweep
     from .errors import (CurveError, Error, InputError, InternalError, PolicyError, Problem, QuantityError,
                          ScenarioError)
 
 _HOMES = {
     "_laxity": ("Attributes", "Check", "CpuPolicy", "Curve", "Departure", "Envelope", "LinkPolicy", "Packet",
-                "Plan", "Scenario", "Simulation", "Sweep", "Table", "Trace", "__version__", "policies"),
+                "Plan", "Scenario", "Simulation", "StreamDeparture", "StreamHead", "StreamPacket", "StreamPolicy", "Sweep",
+                "Table", "Trace", "__version__", "policies"),
     "errors": ("CurveError", "Error", "InputError", "InternalError", "PolicyError", "Problem", "QuantityError",
                "ScenarioError"),
     "sweeps": ("Interval", "interval", "paired", "sweep"),
@@ -34,7 +36,8 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "Attributes", "Check", "CpuPolicy", "Curve", "CurveError", "Departure", "Envelope", "Error", "InputError",
     "InternalError", "Interval", "LinkPolicy", "Packet", "Plan", "PolicyError", "Problem", "QuantityError", "Scenario",
-    "ScenarioError", "Simulation", "Sweep", "Table", "Trace", "__version__", "interval", "paired", "policies", "sweep",
+    "ScenarioError", "Simulation", "StreamDeparture", "StreamHead", "StreamPacket", "StreamPolicy", "Sweep", "Table",
+    "Trace", "__version__", "interval", "paired", "policies", "sweep",
 ]
 
 

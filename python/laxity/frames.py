@@ -81,7 +81,11 @@ def trace(frame: Any) -> "Trace":
     """The packets of a data frame or a dictionary of arrays: columns `time` or `time_ns`, `bytes`, `flow`."""
     from ._laxity import Trace
 
-    columns = list(getattr(frame, "columns", frame))
+    try:
+        columns = list(getattr(frame, "columns", frame))
+    except TypeError:
+        raise InputError(f"{frame!r} is no trace: give a `Trace`, the path of a capture or CSV trace, or columns by name: "
+                         "a data frame or a dictionary of arrays") from None
     if "time_ns" in columns:
         times = frame["time_ns"]
     elif "time" in columns:

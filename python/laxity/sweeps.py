@@ -113,7 +113,10 @@ def interval(values: Iterable[float], confidence: float = 0.95) -> Interval:
     """The mean of independent values, at least two, with its confidence interval."""
     numbers = [float(value) for value in values]
     if len(numbers) < 2 or not 0 < confidence < 1:
-        raise ValueError("give at least two values, and a confidence between 0 and 1")
+        raise ValueError(f"{len(numbers)} values, confidence {confidence}: give at least two values, and a confidence "
+                         "between 0 and 1")
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError("a value is infinite or no number: leave such values out")
     mean = fmean(numbers)
     half = _t_quantile((1 + confidence) / 2, len(numbers) - 1) * stdev(numbers) / math.sqrt(len(numbers))
     return Interval(mean, mean - half, mean + half, len(numbers))

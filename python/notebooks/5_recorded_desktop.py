@@ -2,7 +2,7 @@
 # # BEBS, BeRate and EEVDF on one recorded desktop
 #
 # Threads recorded by the kernel's tracefs ([captures](../../captures/README.md)) run again, under schedulers that they never
-# ran under: BEBS (Banachowski, Bisson and Brandt, RTSS 2004) and its variant `bebs-credit`, BeRate (Banachowski, Wu and
+# ran under: BEBS (Banachowski, Bisson and Brandt, RTSS 2004) and its variant `bebs-credit`, BeRate (Banachowski and
 # Brandt, WPDRTS 2003), and EEVDF, the scheduler of Linux since 6.6. A replay keeps what a recording says of the threads,
 # how long they compute and what they wait for; when they run is up to the policy.
 

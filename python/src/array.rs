@@ -11,19 +11,31 @@ pub fn is_array(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(has_shape && value.getattr("shape")?.len()? > 0)
 }
 
-fn packed<'py>(value: &Bound<'py, PyAny>, dtype: &str) -> PyResult<Bound<'py, PyBytes>> {
+fn packed<'py>(
+    value: &Bound<'py, PyAny>,
+    name: &str,
+    dtype: &str,
+) -> PyResult<Bound<'py, PyBytes>> {
     let numpy = value.py().import("numpy")?;
     let array = numpy.call_method1("asarray", (value,))?;
     let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
-    if !matches!(kind.as_str(), "i" | "u" | "f") || (dtype != "<f8" && kind == "f") {
-        let wanted = if dtype == "<f8" { "numbers" } else { "whole numbers" };
+    // Without a number an array has the type of floats.
+    let empty = array.getattr("size")?.extract::<usize>()? == 0;
+    if !matches!(kind.as_str(), "i" | "u" | "f") || (dtype != "<f8" && kind == "f" && !empty) {
+        let wanted = match (dtype, kind.as_str()) {
+            ("<f8", _) => "numbers are needed",
+            (_, "M") => "whole nanoseconds or seconds as floats are needed, from any start on",
+            _ => "whole numbers are needed",
+        };
         let dtype = array.getattr("dtype")?;
-        return Err(error::input(format_args!("an array of {dtype}, and {wanted} are needed")));
+        return Err(error::input(format_args!("{name}: an array of {dtype}, and {wanted}")));
     }
     if dtype != "<f8" && kind == "i" {
         let negative = array.call_method1("__lt__", (0,))?.call_method0("any")?;
         if negative.is_truthy()? {
-            return Err(error::input("an array with negative numbers, and none may be"));
+            return Err(error::input(format_args!(
+                "{name}: an array with negative numbers, and none may be"
+            )));
         }
     }
     let bytes = array.call_method1("astype", (dtype,))?.call_method0("tobytes")?;
@@ -32,14 +44,24 @@ fn packed<'py>(value: &Bound<'py, PyAny>, dtype: &str) -> PyResult<Bound<'py, Py
 
 /// The numbers of an array, in the order of its memory.
 pub fn floats(value: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
-    let bytes = packed(value, "<f8")?;
+    let bytes = packed(value, "t", "<f8")?;
     Ok(words(bytes.as_bytes()).map(f64::from_le_bytes).collect())
 }
 
-/// The whole numbers of an array.
-pub fn whole(value: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
-    let bytes = packed(value, "<u8")?;
+/// The whole numbers of a row; errors name it.
+pub fn whole(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<u64>> {
+    row(value, name)?;
+    let bytes = packed(value, name, "<u8")?;
     Ok(words(bytes.as_bytes()).map(u64::from_le_bytes).collect())
+}
+
+/// Refuses arrays of other dimensions than one.
+fn row(value: &Bound<'_, PyAny>, name: &str) -> PyResult<()> {
+    let shape = value.py().import("numpy")?.call_method1("shape", (value,))?;
+    if shape.len()? == 1 {
+        return Ok(());
+    }
+    Err(error::input(format_args!("{name}: an array of shape {shape}, and one row is needed")))
 }
 
 fn words(bytes: &[u8]) -> impl Iterator<Item = [u8; 8]> + '_ {
@@ -52,15 +74,16 @@ pub fn times(value: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
     let array = value.py().import("numpy")?.call_method1("asarray", (value,))?;
     let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
     if kind != "f" {
-        return whole(&array);
+        return whole(&array, "times");
     }
+    row(&array, "times")?;
     let ns = |seconds: f64| {
         let ns = (seconds * 1e9).round();
         // 2^64 as a float: greater ones are no instants.
         if (0.0..1.844_674_407_370_955_2e19).contains(&ns) {
             return Ok(ns as u64);
         }
-        Err(error::input(format_args!("{seconds} s is no instant: give 0 or later")))
+        Err(error::input(format_args!("times: {seconds} s is no instant: give 0 to 18446744073")))
     };
     floats(&array)?.into_iter().map(ns).collect()
 }

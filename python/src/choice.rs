@@ -2,7 +2,7 @@
 
 use laxity_core::{PolicyInfo, Span};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyString};
+use pyo3::types::{PyDict, PyString};
 
 use crate::plan::PyPlan;
 use crate::simulate::check_name;
@@ -77,13 +77,15 @@ impl Request {
         trace: Option<PyTrace>,
         record: bool,
     ) -> PyResult<Request> {
+        let seed = |seed: &Bound<'_, PyAny>| seed.extract::<u64>().map_err(|_| no_seed(seed));
         let (seeds, many) = match seeds {
             None => (vec![1], false),
-            Some(seeds) if seeds.is_instance_of::<PyInt>() => (vec![seeds.extract()?], false),
-            Some(seeds) => {
+            Some(one) if one.hasattr("__index__")? => (vec![seed(one)?], false),
+            Some(several) if several.is_instance_of::<PyString>() => return Err(no_seed(several)),
+            Some(several) => {
                 let mut list = Vec::new();
-                for seed in seeds.try_iter()? {
-                    list.push(seed?.extract::<u64>()?);
+                for one in several.try_iter().map_err(|_| no_seed(several))? {
+                    list.push(seed(&one?)?);
                     if list.len() > MOST_SEEDS {
                         return Err(error::input(format_args!("more than {MOST_SEEDS} seeds")));
                     }
@@ -152,11 +154,11 @@ impl Request {
                 add(given(name.extract()?, &factory)?)?;
             }
         } else if policies.is_callable() {
-            add(given(policies.getattr("__name__")?.extract()?, policies)?)?;
+            add(given(name_of(policies)?, policies)?)?;
         } else if let Ok(plan) = policies.cast::<PyPlan>() {
             add(given(plan.get().name().to_owned(), policies)?)?;
         } else {
-            for policy in policies.try_iter()? {
+            for policy in policies.try_iter().map_err(|_| no_policy(policies))? {
                 let policy = policy?;
                 if let Ok(name) = policy.cast::<PyString>() {
                     let name = name.to_cow()?;
@@ -165,7 +167,7 @@ impl Request {
                 } else if let Ok(plan) = policy.cast::<PyPlan>() {
                     add(given(plan.get().name().to_owned(), &policy)?)?;
                 } else {
-                    add(given(policy.getattr("__name__")?.extract()?, &policy)?)?;
+                    add(given(name_of(&policy)?, &policy)?)?;
                 }
             }
         }
@@ -174,6 +176,27 @@ impl Request {
         }
         Ok(choices)
     }
+}
+
+fn no_seed(seed: &Bound<'_, PyAny>) -> PyErr {
+    let shown = seed.repr().map_or_else(|_| "this".to_owned(), |text| text.to_string());
+    error::input(format_args!(
+        "seeds: {shown} is no seed: give a whole number from 0 to 2^64 - 1, or several"
+    ))
+}
+
+fn no_policy(policy: &Bound<'_, PyAny>) -> PyErr {
+    let shown = policy.repr().map_or_else(|_| "this".to_owned(), |text| text.to_string());
+    error::input(format_args!(
+        "policies: {shown} is no policy: give the name of a built-in one, a class, or a function that returns a \
+         policy for the scenario; or a dictionary of these by the names in results"
+    ))
+}
+
+/// The name of a class or function.
+fn name_of(factory: &Bound<'_, PyAny>) -> PyResult<String> {
+    let name = factory.getattr("__name__").and_then(|name| name.extract());
+    name.map_err(|_| no_policy(factory))
 }
 
 /// A plan, or a factory of policies.

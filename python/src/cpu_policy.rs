@@ -6,6 +6,7 @@ use laxity_core::{Span, Time};
 use laxity_cpu::registry::{self, Options};
 use laxity_cpu::{Attributes, CpuId, CpuSet, GroupId, Nice, Policy, Reservation, Service, TaskId};
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
 
 use crate::{error, number};
@@ -107,8 +108,9 @@ pub struct PyCpuPolicy {
 }
 
 impl PyCpuPolicy {
+    /// Waits without the GIL: the thread that holds the lock may need it for an exception.
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        Python::attach(|py| self.state.lock_py_attached(py)).unwrap_or_else(PoisonError::into_inner)
     }
 
     fn at<T>(&self, now: u64, step: impl FnOnce(&mut dyn Policy) -> PyResult<T>) -> PyResult<T> {

@@ -128,6 +128,10 @@ fn value(value: &Bound<'_, PyAny>, kind: Option<Kind>, depth: usize) -> PyResult
             false => Err(error::input(format_args!("{float} is no finite number"))),
         };
     }
+    // Whole numbers of numpy.
+    if let Ok(whole) = value.call_method0("__index__") {
+        return Ok(whole.str()?.to_string());
+    }
     let path = value.call_method0("__fspath__").and_then(|path| path.extract::<String>());
     path.map(|path| quoted(&path)).map_err(|_| {
         let class = value.get_type();

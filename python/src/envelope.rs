@@ -81,7 +81,7 @@ impl PyEnvelope {
         buckets: usize,
     ) -> PyResult<PyEnvelope> {
         let times = array::times(times)?;
-        let sizes = array::whole(sizes)?;
+        let sizes = array::whole(sizes, "sizes")?;
         if times.len() != sizes.len() {
             let (times, sizes) = (times.len(), sizes.len());
             return Err(error::input(format_args!(

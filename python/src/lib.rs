@@ -22,6 +22,8 @@ mod policies;
 mod scenario;
 mod shown;
 mod simulate;
+mod stream_callback;
+mod stream_policy;
 mod sweep;
 mod table;
 mod trace;
@@ -38,7 +40,9 @@ mod _laxity {
         check::PyCheck, cpu_policy::PyAttributes, cpu_policy::PyCpuPolicy, curve::PyCurve,
         envelope::PyEnvelope, link_policy::PyLinkPolicy, packet::PyDeparture, packet::PyPacket,
         plan::PyPlan, policies::policies, scenario::PyScenario, simulate::PySimulation,
-        sweep::PySweep, table::PyTable, trace::PyTrace,
+        stream_callback::PyStreamHead, stream_policy::PyStreamDeparture,
+        stream_policy::PyStreamPacket, stream_policy::PyStreamPolicy, sweep::PySweep,
+        table::PyTable, trace::PyTrace,
     };
 
     #[pymodule_init]

@@ -6,6 +6,7 @@ use laxity_core::Time;
 use laxity_link::buffer::DropReason;
 use laxity_link::{LinkPolicy, Packet, registry};
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 
 use crate::error;
 use crate::packet::{PyDeparture, PyPacket};
@@ -27,8 +28,9 @@ pub struct PyLinkPolicy {
 }
 
 impl PyLinkPolicy {
+    /// Waits without the GIL: the thread that holds the lock may need it for an exception.
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        Python::attach(|py| self.state.lock_py_attached(py)).unwrap_or_else(PoisonError::into_inner)
     }
 
     fn at(&self, now: u64) -> PyResult<MutexGuard<'_, State>> {

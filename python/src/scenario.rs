@@ -71,6 +71,17 @@ impl PyScenario {
         }
     }
 
+    /// The media server; refuses other kinds.
+    pub fn stream(&self) -> PyResult<&Arc<StreamScenario>> {
+        match &self.shared {
+            Shared::Stream(scenario) => Ok(scenario),
+            _ => Err(error::input(format_args!(
+                "the scenario is of kind {}, not of a media server",
+                self.kind()
+            ))),
+        }
+    }
+
     /// The CPUs; refuses other kinds.
     pub fn cpu(&self) -> PyResult<&Arc<CpuScenario>> {
         match &self.shared {

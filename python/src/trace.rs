@@ -42,8 +42,8 @@ impl PyTrace {
         names: Option<Vec<String>>,
     ) -> PyResult<PyTrace> {
         let times = array::times(times)?;
-        let sizes = array::whole(sizes)?;
-        let flows = array::whole(flows)?;
+        let sizes = array::whole(sizes, "sizes")?;
+        let flows = array::whole(flows, "flows")?;
         if times.len() != sizes.len() || times.len() != flows.len() {
             let (times, sizes, flows) = (times.len(), sizes.len(), flows.len());
             let text =

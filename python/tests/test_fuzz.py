@@ -80,6 +80,18 @@ link_steps = st.lists(
               st.one_of(st.integers(0, 2000), st.integers(0, (1 << 32) - 1))),
     max_size=12,
 )
+STREAMS = laxity.Scenario.from_dict({
+    "server": {"service": "1 ms", "buffer": {"packets": 2}},
+    "stream": [{"name": "a", "count": 2, "tolerance": "1/3", "gap": "5 ms"},
+               {"name": "b", "tolerance": "0/1", "gap": "1 us", "droppable": False},
+               {"name": "c", "tolerance": "1/2", "gap": "none", "source": "backlogged"}],
+})
+stream_steps = st.lists(
+    st.tuples(st.sampled_from(["enqueue", "dequeue", "next_event", "waiting", "drops", "window"]),
+              st.one_of(st.integers(0, 10**7), st.integers(0, (1 << 64) - 1)), st.integers(0, 4),
+              st.one_of(st.integers(0, 2000), st.integers(0, (1 << 32) - 1))),
+    max_size=12,
+)
 cpu_steps = st.lists(
     st.tuples(st.sampled_from(["join", "leave", "change", "wake", "block", "ran", "timer", "next_event", "pick"]),
               st.one_of(st.integers(0, 10**7), st.integers(0, (1 << 64) - 1)), st.integers(0, 3),
@@ -167,6 +179,33 @@ class Fuzz(unittest.TestCase):
                 tried(policy.dequeue, now)
             else:
                 getattr(policy, step)()
+
+    @fuzzed(5)
+    @given(st.sampled_from([p["name"] for p in laxity.policies("stream")]), stream_steps)
+    def test_stream_policies(self, name: str, steps: "list[Any]") -> None:
+        policy = laxity.StreamPolicy(STREAMS, name)
+        for seq, (step, now, stream, size) in enumerate(steps):
+            arguments = {"enqueue": (now, laxity.StreamPacket(seq, now, stream, size)), "dequeue": (now,),
+                         "window": (stream,)}.get(step, ())
+            tried(getattr(policy, step), *arguments)
+
+    @fuzzed(5)
+    @given(st.lists(values, min_size=1, max_size=6), values)
+    def test_answers_of_stream_policies(self, answers: "list[Any]", event: Any) -> None:
+        class Any_:
+            def __init__(self, scenario: laxity.Scenario) -> None:
+                self.answers = list(answers)
+
+            def update(self, stream: int, head: Any) -> None:
+                pass
+
+            def pick(self, now: int) -> Any:
+                return self.answers.pop() if self.answers else None
+
+            def next_event(self) -> Any:
+                return event
+
+        tried(lambda: STREAMS.simulate(Any_, duration="20 us"))
 
     @fuzzed(10)
     @given(st.sampled_from([p["name"] for p in laxity.policies("cpu")]), cpu_steps, attributes)

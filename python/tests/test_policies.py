@@ -1,6 +1,8 @@
 """Policies step by step, and policies written in Python in the engines of the built-in ones."""
 
 import collections
+import subprocess
+import sys
 import unittest
 from typing import Deque, Dict, List, Optional, Tuple
 
@@ -184,6 +186,41 @@ class Links(unittest.TestCase):
         with self.assertRaisesRegex(laxity.PolicyError, "3 flows"):
             policy.enqueue(90_000, Packet(3, 90_000, 3, 100))
         self.assertIsNone(Departure(first.packet).deadline)
+
+
+# Two threads with one policy, of which each call is a mistake.
+SHARED = """
+import faulthandler, sys, threading, laxity
+faulthandler.dump_traceback_later(60, exit=True)
+sys.setswitchinterval(1e-6)
+link = laxity.Scenario.from_dict({"link": {"rate": "1 Mbit/s"}, "best_effort": [{"name": "web"}]})
+streams = laxity.Scenario.from_dict({"server": {"service": "1 ms"},
+                                     "stream": [{"name": "audio", "tolerance": "1/2", "gap": "1 ms"}]})
+calls = [laxity.LinkPolicy(link, "fifo").dequeue, laxity.StreamPolicy(streams, "edf").dequeue, laxity.CpuPolicy("cbs").timer]
+for call in calls:
+    call(100)
+
+def mistakes():
+    for _ in range(500):
+        for call in calls:
+            try:
+                call(0)
+            except laxity.PolicyError:
+                pass
+
+threads = [threading.Thread(target=mistakes) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+class Threads(unittest.TestCase):
+    # Fails when a thread that makes an exception waits for the GIL, and one that has the GIL for its lock: tried with a
+    # lock that keeps the GIL.
+    def test_a_policy_of_several_threads(self) -> None:
+        subprocess.run([sys.executable, "-c", SHARED], check=True)
 
 
 class Cpus(unittest.TestCase):

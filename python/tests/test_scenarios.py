@@ -1,5 +1,6 @@
 """Scenarios, verdicts, simulations and tables: the same as those of the command."""
 
+import functools
 import gc
 import os
 import pathlib
@@ -58,6 +59,17 @@ class Reading(unittest.TestCase):
         self.assertEqual(laxity.Scenario.from_toml(text), link)
         self.assertEqual(pickle.loads(pickle.dumps(link)), link)
         self.assertEqual(link.names, ["voice", "web", "other"])
+
+    # Fails when a number of numpy is another than that of Python: tried without whole ones.
+    def test_numbers_of_numpy(self) -> None:
+        def of(number: Any) -> laxity.Scenario:
+            return laxity.Scenario.from_dict({"link": {"rate": number(10_000_000)},
+                                              "best_effort": [{"name": "web", "weight": number(3)}]})
+
+        self.assertEqual(of(numpy.int64), of(int))
+        self.assertEqual(of(numpy.float64), of(float))
+        runs = laxity.Scenario.from_dict(LINK).simulate(seeds=numpy.int64(3), duration="1 ms")  # type: ignore[arg-type]
+        self.assertEqual(set(runs.table["seed"]), {3})
 
     # Fails when the place, the key or the remedy is lost.
     def test_errors_have_places(self) -> None:
@@ -160,6 +172,14 @@ class Simulating(unittest.TestCase):
                       {"bytes": [1], "flow": [0]}):
             with self.assertRaises(laxity.InputError):
                 link.simulate("exact", trace={k: numpy.array(v) for k, v in wrong.items()})
+        # Each says which array is meant.
+        for times_, sizes, flows_, text in (
+                ([], [], [], "there is no packet"), ([[0, 1]], [1, 1], [0, 0], r"times: an array of shape \(1, 2\)"),
+                ([0, 1], ["a", "b"], [0, 0], "sizes: an array of <U1"), ([0, 1], [1, 1], [0, -1], "flows: an array with"),
+                ([0, 1e30], [1, 1], [0, 0], "times: 1.* s is no instant: give 0 to"),
+                (numpy.array(["2026-01-01"], "M8[s]"), [1], [0], "times: an array of datetime64.*, and whole nanoseconds")):
+            with self.assertRaisesRegex(laxity.InputError, text):
+                laxity.Trace(times_, sizes, flows_)
 
     # Fails when a capture is not classified by the scenario.
     def test_captures(self) -> None:
@@ -181,6 +201,15 @@ class Simulating(unittest.TestCase):
             link.simulate(seeds=[1, 1])
         with self.assertRaisesRegex(laxity.InputError, "nothing happens"):
             link.simulate(duration=0)
+        for seeds in (-1, "1", 1.5, [0.5], 1 << 64):
+            with self.assertRaisesRegex(laxity.InputError, "is no seed: give a whole number"):
+                link.simulate(seeds=seeds)  # type: ignore[arg-type]
+        nameless: "list[Any]" = [42, [42], functools.partial(laxity.LinkPolicy, name="exact")]
+        for policies in nameless:
+            with self.assertRaisesRegex(laxity.InputError, "give the name of a built-in one, a class"):
+                link.simulate(policies)
+        with self.assertRaisesRegex(laxity.InputError, "5 is no trace: give a `Trace`"):
+            link.simulate(trace=5)
         with self.assertRaisesRegex(laxity.InputError, "about packets"):
             cpus.simulate(trace=ROOT / "captures" / "access-link.pcap")
         with self.assertRaises(laxity.InputError):

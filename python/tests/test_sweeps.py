@@ -122,6 +122,8 @@ class Statistics(unittest.TestCase):
             self.assertAlmostEqual(got.mean, mean)
         with self.assertRaises(ValueError):
             laxity.interval([1.0])
+        with self.assertRaisesRegex(ValueError, "infinite or no number"):
+            laxity.interval([1.0, float("nan")])
 
     # Fails when seeds are not matched: the pairs differ by one each.
     def test_pairs(self) -> None:

@@ -46,7 +46,7 @@ const ARROWS: &[(&str, &str)] = &[
     ("compare-cpu", "report"),
     ("compare-media", "core dwcs media"),
     ("tools-kernel", "core cpu kernel link scenario"),
-    ("python", "core curve link cpu results scenario traffic sim analysis report sweep"),
+    ("python", "core curve link dwcs cpu results scenario traffic sim analysis report sweep"),
     (
         "cli",
         "core curve link dwcs cpu results scenario trace traffic sim analysis report bench experiments \

@@ -3,8 +3,8 @@
 //! The driver reports events to a policy ([`Policy`]) and asks it for the task to run. A policy has
 //! no clock, thread or float; times are integer nanoseconds. Only joining and changing allocate.
 //!
-//! Sources: Banachowski, Wu, Brandt, "Efficiently Scheduling Tasks with Best-Effort Bandwidth
-//! Servers" (BEBS), and Banachowski, Brandt, "Better Real-time Response for Time-share Scheduling"
+//! Sources: Banachowski, Bisson, Brandt, "Integrating Best-Effort Scheduling into a Real-Time
+//! System" (BEBS), and Banachowski, Brandt, "Better Real-time Response for Time-share Scheduling"
 //! (BeRate). Where they are silent or ambiguous, the interpretation is an option of the policy.
 //!
 //! ```

@@ -100,8 +100,13 @@ impl<S: Structure, M: Meter> Scheduler<S, M> {
     /// # Errors
     /// When the structure cannot keep the order that the options ask for.
     pub fn with_meter(options: &Options, meter: M) -> Result<Scheduler<S, M>, Unsupported> {
-        Ok(Scheduler {
-            structure: S::new(options.rank())?,
+        Ok(Scheduler::with_structure(options, S::new(options.rank())?, meter))
+    }
+
+    /// The same over an empty structure that was made elsewhere: an order that needs more than a [`Rank`](crate::Rank).
+    pub fn with_structure(options: &Options, structure: S, meter: M) -> Scheduler<S, M> {
+        Scheduler {
+            structure,
             meter,
             rules: options.rules(),
             governor: Governor::new(options.check),
@@ -111,7 +116,7 @@ impl<S: Structure, M: Meter> Scheduler<S, M> {
             unchecked: 0,
             slots: 0,
             vacant: Vec::new(),
-        })
+        }
     }
 
     /// A stream joins at `now` with a fresh window and nothing waiting. Its first packet is due

@@ -14,12 +14,13 @@ use laxity_scenario::stream::policies::POLICIES;
 use laxity_sim::Control;
 use laxity_sim::stream::engine::{Loss, Sent, StreamObserver, StreamPacket};
 use laxity_sim::stream::simulate::result;
-use laxity_sim::stream::{StreamRun, simulate, simulate_all, summary};
+use laxity_sim::stream::{StreamRun, simulate, simulate_all, simulate_structure, summary};
 use pyo3::prelude::*;
 
 use super::{Outcome, interruptible, meta, results, seeds_fact};
 use crate::choice::{Choice, Request};
 use crate::error;
+use crate::stream_callback::Callback;
 use crate::table::{Numbers, PyTable, Words};
 
 /// Default of `duration`, that of the command.
@@ -45,36 +46,77 @@ pub fn run(
     }
     let own = &scenario.policy;
     let choices = request.choices(py, POLICIES, super::own_policies(&own.compare, &own.use_))?;
-    let names: Option<Vec<String>> = choices.iter().map(Choice::built_in).collect();
-    let names = names.ok_or_else(|| {
-        error::input(
-            "the streams of a media server have no policies in Python: name one of its own",
-        )
-    })?;
     let control = Arc::new(Control::default());
     let duration = request.duration.unwrap_or(DURATION);
-    let (runs, recorder) = interruptible(py, &control, || {
-        if !request.record {
-            let runs = simulate_all(scenario, &names, &request.seeds, duration, &control);
-            return Ok((runs.map_err(error::input)?, None));
-        }
-        let mut recorder = Recorder::new(scenario);
-        let mut runs = Vec::new();
-        for seed in &request.seeds {
-            for name in &names {
-                recorder.run = (name.clone(), *seed);
-                let run = simulate(scenario, name, *seed, duration, &mut recorder, &control);
-                runs.push(run.map_err(error::input)?);
-            }
-        }
-        Ok((runs, Some(recorder)))
-    })?;
+    let (runs, recorder) =
+        interruptible(py, &control, || runs(scenario, &choices, &request, duration, &control))?;
     let one = |own: &[StreamRun], seed| result(scenario, own, Some(seed));
     let results = results(&runs, &request.seeds, |run| run.seed, one);
     let records = recorder.map(Recorder::finish).transpose()?;
     let records = records.map(|table| ("packets", table)).into_iter().collect();
     let (scenario, many) = (Arc::clone(scenario), request.many);
     Ok(Box::new(StreamOutcome { scenario, runs, results, many, records }))
+}
+
+fn runs(
+    scenario: &StreamScenario,
+    choices: &[Choice],
+    request: &Request,
+    duration: Span,
+    control: &Arc<Control>,
+) -> PyResult<(Vec<StreamRun>, Option<Recorder>)> {
+    let names: Option<Vec<String>> = choices.iter().map(Choice::built_in).collect();
+    if let (Some(names), false) = (names, request.record) {
+        let runs = simulate_all(scenario, &names, &request.seeds, duration, control);
+        return Ok((runs.map_err(error::input)?, None));
+    }
+    let mut recorder = request.record.then(|| Recorder::new(scenario));
+    let mut runs = Vec::new();
+    for seed in &request.seeds {
+        for choice in choices {
+            if let Some(recorder) = &mut recorder {
+                recorder.run = (choice.name().to_owned(), *seed);
+            }
+            let mut seen = Observed(recorder.as_mut());
+            let run = match choice {
+                Choice::BuiltIn(name) => {
+                    simulate(scenario, name, *seed, duration, &mut seen, control)
+                        .map_err(error::input)?
+                }
+                Choice::Python { name, factory } => Python::attach(|py| {
+                    let (policy, failure) = Callback::new(py, factory, scenario, control)?;
+                    let policy = (name.as_str(), policy);
+                    let run =
+                        simulate_structure(scenario, policy, *seed, duration, &mut seen, control);
+                    failure.check()?;
+                    run.map_err(error::input)
+                })?,
+                Choice::Planned { name, .. } => {
+                    return Err(error::input(format_args!("`{name}` is a plan for links")));
+                }
+            };
+            runs.push(run);
+        }
+    }
+    Ok((runs, recorder))
+}
+
+/// A recorder, if there is one.
+struct Observed<'a>(Option<&'a mut Recorder>);
+
+impl StreamObserver for Observed<'_> {
+    fn sent(&mut self, packet: &StreamPacket, how: &Sent) {
+        if let Some(recorder) = &mut self.0 {
+            let fate = if how.late { Fate::Late } else { Fate::Sent };
+            recorder.row(packet, Some(how.end), how.deadline, fate, "");
+        }
+    }
+
+    fn lost(&mut self, packet: &StreamPacket, deadline: Option<Time>, why: Loss) {
+        if let Some(recorder) = &mut self.0 {
+            recorder.row(packet, None, deadline, Fate::Dropped, why.name());
+        }
+    }
 }
 
 /// What happened to each packet, as columns.
@@ -149,17 +191,6 @@ impl Recorder {
             ("reason", self.reasons.finish(), false),
         ];
         PyTable::of(columns.into_iter())
-    }
-}
-
-impl StreamObserver for Recorder {
-    fn sent(&mut self, packet: &StreamPacket, how: &Sent) {
-        let fate = if how.late { Fate::Late } else { Fate::Sent };
-        self.row(packet, Some(how.end), how.deadline, fate, "");
-    }
-
-    fn lost(&mut self, packet: &StreamPacket, deadline: Option<Time>, why: Loss) {
-        self.row(packet, None, deadline, Fate::Dropped, why.name());
     }
 }
 

@@ -75,7 +75,7 @@ fn progress(policy: Contender, name: &str) -> Result<Vec<Figure>, ExperimentErro
         .keyed(keys(&["task 1, a tenth of the CPU until 400 ms", "task 2, all it can get"]))
         .with(vec![plot])
         .captioned(
-            "CPU time of each so far. After Banachowski, Wu and Brandt (BEBS), Figure 1(a, b).",
+            "CPU time of each so far. After Banachowski, Bisson and Brandt (BEBS), Figure 1(a, b).",
         );
     Ok(vec![figure])
 }
@@ -220,7 +220,7 @@ pub fn figures(runs: &Runs) -> Result<Vec<Figure>, ExperimentError> {
     };
     let panels: Vec<Panel> = MODELS.iter().map(panel).collect();
     let caption = "Each panel is one reading of variable frames; where so much is unused, hard \
-                   tasks use only part of what they reserved. After Banachowski, Wu and Brandt \
+                   tasks use only part of what they reserved. After Banachowski, Bisson and Brandt \
                    (BEBS), Figure 1(c).";
     Ok(vec![figure("bebs-fig1c", "Tardiness of a soft task by load", caption, &panels)])
 }

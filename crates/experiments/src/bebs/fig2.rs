@@ -105,7 +105,7 @@ pub fn figures(_: &Runs) -> Result<Vec<Figure>, ExperimentError> {
         .with(panels)
         .captioned(
             "Three servers of 10 ms in every 30 ms; task 1 sleeps from 5 to 26 ms. After \
-             Banachowski, Wu and Brandt (BEBS), Figure 2.",
+             Banachowski, Bisson and Brandt (BEBS), Figure 2.",
         );
     Ok(vec![figure])
 }

@@ -123,6 +123,6 @@ pub fn figures(runs: &Runs) -> Result<Vec<Figure>, ExperimentError> {
         },
     ];
     let caption = "The system of Figure 1(c) with normal frames of variability 0.4 at a load of \
-                   0.9. After Banachowski, Wu and Brandt (BEBS), Figure 3.";
+                   0.9. After Banachowski, Bisson and Brandt (BEBS), Figure 3.";
     Ok(vec![figure("bebs-fig3", "The period of a server", caption, &panels)])
 }

@@ -129,7 +129,7 @@ pub fn figures(runs: &Runs) -> Result<Vec<Figure>, ExperimentError> {
         .with(panels)
         .captioned(format!(
             "Five hard tasks of a tenth each, three CPU-bound ones and two soft ones that need {} % of \
-             their share. After Banachowski, Wu and Brandt (BEBS), Figure 4; the last two settings \
+             their share. After Banachowski, Bisson and Brandt (BEBS), Figure 4; the last two settings \
              are not in the paper.",
             DEMANDS[0]
         ));

@@ -93,7 +93,7 @@ pub fn figures(_: &Runs) -> Result<Vec<Figure>, ExperimentError> {
         log_from: None,
         lines: lines.map(line).into(),
     };
-    let caption = "Share of each task in every second, under BEBS. After Banachowski, Wu and Brandt \
+    let caption = "Share of each task in every second, under BEBS. After Banachowski, Bisson and Brandt \
                    (BEBS), Figure 9.";
     Ok(vec![figure("bebs-fig9", "All kinds of tasks together", caption, &[panel])])
 }

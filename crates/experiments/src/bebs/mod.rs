@@ -1,4 +1,4 @@
-//! Banachowski, Wu, Brandt: "Efficiently Scheduling Tasks with Best-Effort Bandwidth Servers"
+//! Banachowski, Bisson, Brandt: "Integrating Best-Effort Scheduling into a Real-Time System"
 //! (BEBS): the figures of sections 4 and 6, its guarantees, and the rule that repairs the
 //! claims that did not hold.
 

@@ -190,7 +190,7 @@ fn by_extra(runs: &Runs, policies: &[Contender], name: &str, title: &str, n: u32
     ];
     let caption = format!(
         "Mean time from an event to the task's seeing it; what is less than a microsecond lies on \
-         the edge. After Banachowski, Wu and Brandt (BEBS), Figure {n}."
+         the edge. After Banachowski, Bisson and Brandt (BEBS), Figure {n}."
     );
     figure(name, title, &caption, &panels)
 }
@@ -213,7 +213,7 @@ pub fn figures_7(runs: &Runs) -> Result<Vec<Figure>, ExperimentError> {
     ];
     let caption = "Mean time from an event to the task's seeing it, beside one CPU-bound task and \
                    hard ones of 15, 30, 45, 60 ms; what is less than a microsecond lies on the \
-                   edge. After Banachowski, Wu and Brandt (BEBS), Figure 7.";
+                   edge. After Banachowski, Bisson and Brandt (BEBS), Figure 7.";
     Ok(vec![figure("bebs-fig7", "Response beside real-time tasks", caption, &panels)])
 }
 

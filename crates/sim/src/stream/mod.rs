@@ -11,4 +11,4 @@ pub mod summary;
 
 pub use engine::{StreamObserver, StreamPacket};
 pub use measure::ClassMeasure;
-pub use simulate::{StreamRun, StreamSimulationError, simulate, simulate_all};
+pub use simulate::{StreamRun, StreamSimulationError, simulate, simulate_all, simulate_structure};

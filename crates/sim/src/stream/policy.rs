@@ -12,7 +12,7 @@ pub trait Visitor<M> {
     /// The result of the visit.
     type Output;
     /// Takes the scheduler.
-    fn visit<S: Structure + Send>(self, scheduler: Scheduler<S, M>) -> Self::Output;
+    fn visit<S: Structure + Send + 'static>(self, scheduler: Scheduler<S, M>) -> Self::Output;
 }
 
 /// The options under which a policy runs in a scenario; `None` for a name that is not one.
@@ -21,8 +21,12 @@ pub fn options(choice: &StreamPolicyChoice, policy: &str) -> Option<Options> {
         return Some(*options);
     }
     let baseline = baselines::POLICIES.iter().any(|p| p.name == policy);
-    // As their authors describe them: a free server never waits.
-    baseline.then(|| Options { ahead: None, ..Options::default() })
+    baseline.then(any_order)
+}
+
+/// The options of an order that is not a reading of DWCS, as authors describe theirs: a free server never waits.
+pub fn any_order() -> Options {
+    Options { ahead: None, ..Options::default() }
 }
 
 /// The paper's, in the order of DWCS.
@@ -59,7 +63,7 @@ struct OfStructure<M, V> {
 }
 
 impl<M: Meter, V: Visitor<M>> OfStructure<M, V> {
-    fn visit<S: Structure + Send>(self) -> Result<V::Output, Unsupported> {
+    fn visit<S: Structure + Send + 'static>(self) -> Result<V::Output, Unsupported> {
         let scheduler = Scheduler::<S, M>::with_meter(&self.options, self.meter)?;
         Ok(self.visitor.visit(scheduler))
     }

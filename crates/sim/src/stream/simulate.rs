@@ -102,16 +102,40 @@ pub fn simulate<O: StreamObserver>(
     control: &Control,
 ) -> Result<StreamRun, StreamSimulationError> {
     let sliding = histories_fit(scenario);
-    let ledger = Ledger::new().with_classes(scenario.streams.len());
-    let ledger = if sliding { ledger.with_history() } else { ledger };
     let drive = Drive { scenario, seed, duration, sliding, observer, control };
-    let (classes, ending) = policy::visit(&scenario.policy, policy, Tap::new(ledger), drive)
+    let (classes, ending) = policy::visit(&scenario.policy, policy, tap(scenario), drive)
         .ok_or_else(|| StreamSimulationError::UnknownPolicy(policy.to_owned()))?
         .map_err(|error| {
             let policy = policy.to_owned();
             StreamSimulationError::Policy { policy, error }
         })??;
     Ok(StreamRun { policy: policy.to_owned(), seed, classes, ending, duration })
+}
+
+/// Runs a policy that is not in the registry, given its name in results and its empty structure, on one seed.
+///
+/// # Errors
+/// See [`StreamSimulationError`].
+pub fn simulate_structure<S: Structure + Send + 'static, O: StreamObserver>(
+    scenario: &StreamScenario,
+    (policy, structure): (&str, S),
+    seed: u64,
+    duration: Span,
+    observer: &mut O,
+    control: &Control,
+) -> Result<StreamRun, StreamSimulationError> {
+    let sliding = histories_fit(scenario);
+    let drive = Drive { scenario, seed, duration, sliding, observer, control };
+    let options = policy::any_order();
+    let scheduler = Scheduler::with_structure(&options, structure, tap(scenario));
+    let (classes, ending) = drive.visit(scheduler)?;
+    Ok(StreamRun { policy: policy.to_owned(), seed, classes, ending, duration })
+}
+
+/// The measurement of a run.
+fn tap(scenario: &StreamScenario) -> Tap {
+    let ledger = Ledger::new().with_classes(scenario.streams.len());
+    Tap::new(if histories_fit(scenario) { ledger.with_history() } else { ledger })
 }
 
 struct Drive<'a, O> {
@@ -126,7 +150,10 @@ struct Drive<'a, O> {
 impl<O: StreamObserver> Visitor<Tap> for Drive<'_, O> {
     type Output = Result<(Vec<ClassMeasure>, StreamEnding), StreamSimulationError>;
 
-    fn visit<S: Structure + Send>(self, mut scheduler: Scheduler<S, Tap>) -> Self::Output {
+    fn visit<S: Structure + Send + 'static>(
+        self,
+        mut scheduler: Scheduler<S, Tap>,
+    ) -> Self::Output {
         let Drive { scenario, seed, duration, sliding, observer, control } = self;
         let end = Time(duration.0);
         let mut patterns = Vec::new();

@@ -1,4 +1,4 @@
-//! Banachowski, Wu and Brandt on BEBS: the systems of its figures.
+//! Banachowski, Bisson and Brandt on BEBS: the systems of its figures.
 
 use laxity_core::{Span, Time};
 use laxity_cpu::{Attributes, Nice, Reservation};
