@@ -13,8 +13,10 @@ use laxity_trace::Report;
 static JOURNAL: OnceLock<Journal> = OnceLock::new();
 
 /// Fields of the command line: the options with which several processes of one machine differ.
-const FIELDS: &[&str] =
-    &["scenario", "dev", "in", "out", "name", "ingress", "reverse", "policy", "socket", "control", "listen"];
+const FIELDS: &[&str] = &[
+    "scenario", "dev", "in", "out", "name", "ingress", "reverse", "policy", "socket", "control",
+    "listen",
+];
 
 /// Where systemd's journal receives standard error, messages go there with fields: the command, and its options that
 /// tell one process from another.
