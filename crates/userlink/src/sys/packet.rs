@@ -277,6 +277,7 @@ impl Inbox {
     fn aux(&self, i: usize) -> AuxData {
         let mut aux = AuxData::default();
         let control = &self.control[i].0;
+        #[allow(clippy::unnecessary_cast, reason = "of 32 bits with musl")]
         let filled = (self.messages.headers[i].msg_hdr.msg_controllen as usize).min(CONTROL);
         let mut at = 0;
         // Read as bytes, so that no length given by anybody leads outside.
