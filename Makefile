@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 PREFIX ?= /usr/local
 
-.PHONY: help demo quick build test python proofs chains faults fuzz soak kills bench compare-link compare-tc compare-internet compare-cpu docs site packages packages-test install uninstall clean
+.PHONY: help demo quick build test python proofs chains faults fuzz soak soak-live kills kills-kernel pictures bench compare-link compare-tc compare-internet compare-cpu docs site packages packages-test install uninstall clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -38,8 +38,14 @@ fuzz: ## ten million executions of every reader of outside bytes, on a stable to
 soak: ## 10^9 packets in virtual time through the link policies, some of which are in make test
 	@scripts/soak.sh
 
+soak-live: ## twelve hours of all live parts, in the virtual machine's time
+	@scripts/soak.sh live
+
 kills: ## kills live parts a thousand times at random moments, as root; a few of them are in make test
 	@scripts/kills.sh
+
+kills-kernel: ## the same of the link in the kernel and the broker, in the virtual machine
+	@scripts/kills.sh kernel
 
 bench: ## the hot paths beside their baselines
 	@scripts/bench.sh
@@ -55,6 +61,9 @@ compare-internet: ## the live link and other shapers under TCP on emulated acces
 
 compare-cpu: ## the live CPU policies beside other schedulers, in the virtual machine
 	@scripts/compare-cpu.sh
+
+pictures: ## the pictures of README.md, from real runs, as root
+	@scripts/pictures.sh
 
 docs: ## the documentation of the library, as pages
 	@scripts/docs.sh

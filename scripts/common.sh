@@ -87,6 +87,11 @@ build_machine_programs() {
     cargo build --profile test --locked --workspace --features "$kernel_features" --examples --bins
 }
 
+# The command with the kernel's parts, and programs that exercise it in the virtual machine, as tests use them.
+build_live_programs() {
+    cargo build --profile test --locked -p laxity-cli -p laxity-tools-kernel --features "$kernel_features" --bins
+}
+
 # build_comparison full|short link|cpu: what goes into the virtual machine, and what reads its results.
 # The short one is run after the tests, and takes what they have built.
 build_comparison() {

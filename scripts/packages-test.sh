@@ -75,6 +75,28 @@ test_static() {
         diff <(echo "$before") <(state_of_root) >&2 || true
         fail "files of the static command are left"
     }
+    test_arm
+}
+
+# The command for 64-bit ARM, under user-mode emulation: it starts, and a simulation has the bytes that it has here.
+test_arm() {
+    local archive emulator command
+    archive=$target/packages/laxity-$version-aarch64-linux.tar.gz
+    emulator=$(command -v qemu-aarch64-static || command -v qemu-aarch64) || emulator=
+    if [ "$(uname -m)" = aarch64 ] || [ ! -f "$archive" ]; then return; fi
+    if [ -z "$emulator" ]; then
+        skip "there is no qemu-aarch64 (Debian: qemu-user-static), so the command for 64-bit ARM is not tried"
+        return
+    fi
+    say "the static command for 64-bit ARM, emulated"
+    mkdir "$work/arm"
+    tar -xzf "$archive" -C "$work/arm" --strip-components=1
+    "$emulator" "$work/arm/bin/laxity" check scenarios/access-link.toml >/dev/null || fail "check on ARM"
+    for command in "$target/packages-build/static/$(uname -m)/laxity" "$emulator $work/arm/bin/laxity"; do
+        # shellcheck disable=SC2086 # several words
+        $command simulate scenarios/access-link.toml --duration 5s --json 2>/dev/null | sha256sum
+    done >"$work/sums"
+    [ "$(sort -u "$work/sums" | wc -l)" = 1 ] || fail "a simulation on ARM has other bytes"
 }
 
 test_deb() {

@@ -153,6 +153,9 @@ make_source() {
         cat "$work/log" >&2
         exit 4
     }
+    # Every Linux that Debian or OpenWrt may build it for differs from one of these at most in its processor.
+    local targets=({x86_64,aarch64}-unknown-linux-{gnu,musl} riscv64gc-unknown-linux-gnu armv7-unknown-linux-musleabihf)
+    say "$(cd "$work/$name" && "$root/scripts/vendor.py" vendor "${targets[@]}") crates are for other systems: their sources stay out"
     archive "$name"
 }
 

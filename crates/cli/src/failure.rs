@@ -112,18 +112,22 @@ impl Failure {
     /// Prints it on standard error.
     pub fn print(&self) {
         if !self.text().is_empty() {
-            warning::say(self.text());
+            warning::fail(self.text(), self.status());
         }
     }
 
     /// The exit status.
     pub fn code(&self) -> ExitCode {
+        ExitCode::from(self.status())
+    }
+
+    fn status(&self) -> u8 {
         match self {
-            Failure::Refused(_) => ExitCode::from(NO),
-            Failure::Input(_) => ExitCode::from(BAD_INPUT),
-            Failure::Lacking(_) => ExitCode::from(3),
-            Failure::Internal(_) => ExitCode::from(4),
-            Failure::Closed => ExitCode::SUCCESS,
+            Failure::Refused(_) => NO,
+            Failure::Input(_) => BAD_INPUT,
+            Failure::Lacking(_) => 3,
+            Failure::Internal(_) => 4,
+            Failure::Closed => 0,
         }
     }
 }

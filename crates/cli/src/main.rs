@@ -39,7 +39,9 @@ use args::{Command, Laxity};
 
 /// Parses the command line; wrong usage and --help end the process.
 fn arguments() -> Laxity {
-    let matches = with_signs(renamed::accepted(Laxity::command())).get_matches();
+    let mut command = with_signs(renamed::accepted(Laxity::command()));
+    let matches = command.get_matches_mut();
+    warning::begin(&command, &matches);
     Laxity::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 

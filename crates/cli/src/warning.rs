@@ -1,13 +1,69 @@
-//! Notes and warnings on standard error.
+//! Notes and warnings on standard error, or in systemd's journal.
 
 use std::fmt::Display;
 use std::io::Write;
 use std::path::Path;
+use std::sync::OnceLock;
 
+use clap::ArgMatches;
+use laxity_daemon::journal::{Journal, Priority};
 use laxity_trace::Report;
 
-/// Prints a note. A closed standard error is ignored.
+/// The journal, where it is the destination.
+static JOURNAL: OnceLock<Journal> = OnceLock::new();
+
+/// Fields of the command line: the options with which several processes of one machine differ.
+const FIELDS: &[&str] = &[
+    "scenario", "dev", "in", "out", "name", "ingress", "reverse", "policy", "socket", "control",
+    "listen",
+];
+
+/// Where systemd's journal receives standard error, messages go there with fields: the command, and its options that
+/// tell one process from another.
+pub fn begin(command: &clap::Command, matches: &ArgMatches) {
+    let Some(mut journal) = Journal::of_stderr() else { return };
+    journal.add_field("SYSLOG_IDENTIFIER", b"laxity");
+    let (mut command, mut matches, mut words) = (command, matches, Vec::new());
+    while let Some((name, below)) = matches.subcommand() {
+        let Some(subcommand) = command.find_subcommand(name) else { break };
+        (command, matches) = (subcommand, below);
+        words.push(name);
+    }
+    journal.add_field("LAXITY_COMMAND", words.join(" ").as_bytes());
+    for argument in command.get_arguments() {
+        let name = argument.get_long().unwrap_or(argument.get_id().as_str());
+        if !FIELDS.contains(&name) {
+            continue;
+        }
+        let values = matches.try_get_raw(argument.get_id().as_str());
+        if let Some(value) = values.ok().flatten().and_then(|mut values| values.next()) {
+            let name = format!("LAXITY_{}", name.to_uppercase());
+            journal.add_field(&name, value.as_encoded_bytes());
+        }
+    }
+    let _ = JOURNAL.set(journal);
+}
+
+/// Prints a note, a warning, or what the command does. A closed standard error is ignored.
 pub fn say(text: impl Display) {
+    let text = text.to_string();
+    let priority = match text.split(':').next() {
+        Some("note") => Priority::Notice,
+        Some("warning") => Priority::Warning,
+        _ => Priority::Info,
+    };
+    send(priority, &text, &[]);
+}
+
+/// Prints why the command fails, with its exit status.
+pub fn fail(text: &str, status: u8) {
+    send(Priority::Error, text, &[("LAXITY_EXIT_STATUS", &status.to_string())]);
+}
+
+fn send(priority: Priority, text: &str, fields: &[(&str, &str)]) {
+    if JOURNAL.get().is_some_and(|journal| journal.send(priority, text, fields).is_ok()) {
+        return;
+    }
     let _ = writeln!(std::io::stderr().lock(), "laxity: {text}");
 }
 

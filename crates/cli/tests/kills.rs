@@ -6,7 +6,8 @@
 mod network;
 mod support;
 
-use std::net::UdpSocket;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpStream, UdpSocket};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -121,4 +122,41 @@ fn a_media_server_can_be_killed_at_any_moment() {
     let left = std::fs::read_dir(folder.path("")).expect("the folder").count();
     // The scenario, and sockets that were made and not yet moved into place when their server was killed.
     assert!(left <= 2, "{left} files");
+}
+
+/// Fails when a page or a receiver killed at some moment keeps its port from the next one, or stays in the list of
+/// running programs.
+#[test]
+fn a_page_and_a_receiver_can_be_killed_at_any_moment() {
+    let port = |socket: &UdpSocket| socket.local_addr().expect("an address").port() & !1;
+    let free = port(&UdpSocket::bind("127.0.0.1:0").expect("a socket"));
+    let address = format!("127.0.0.1:{free}");
+    let mut moments = Moments(13);
+    let run = |arguments: &[&str]| {
+        let mut command = command(arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        Process::new(command.spawn().expect("it starts"))
+    };
+    let web = ["web", "--listen", &address, "--interval", "100ms"];
+    let receiver = ["stream", "receive", &address];
+    for n in 0..kills() {
+        let process = run(if n % 2 == 0 { &web } else { &receiver });
+        std::thread::sleep(moments.next(Duration::from_millis(150)));
+        kill(process);
+    }
+    let process = run(&web);
+    let answers = || {
+        let Ok(mut stream) = TcpStream::connect(&address) else { return false };
+        let mut answer = String::new();
+        let request = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        let asked = stream.write_all(request.as_bytes());
+        asked.and_then(|()| stream.read_to_string(&mut answer)).is_ok()
+            && answer.contains("</html>")
+    };
+    until("it answers", answers);
+    process.signal(Signal::TERM);
+    let ended = process.ended();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let ended = laxity(&["stream", "receive", &address, "--duration", "10ms"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
 }

@@ -331,10 +331,10 @@ mod live {
         assert!(text.ends_with("kernel content\n"), "{text}");
     }
 
-    /// Links with parts missing, users without permission, qdiscs that were there before, qdiscs that other programs
-    /// remove, and namespaces that are deleted under traffic.
+    /// Links with parts missing, changes from the page of `laxity web`, users without permission, qdiscs that were there
+    /// before, qdiscs that other programs remove, and namespaces that are deleted under traffic.
     ///
-    /// Fails when instances of deleted namespaces stay, tried without `stale::remove`; when others may enter, tried
+    /// Fails when a change that was confirmed does not reach the kernel; when instances of deleted namespaces stay, tried without `stale::remove`; when others may enter, tried
     /// with mode 0755.
     #[test]
     fn commands_leave_nothing_behind() {
@@ -375,6 +375,10 @@ mod live {
         ] {
             assert_contains(metrics, &[line]);
         }
+        // What was confirmed is made, and nothing else.
+        let page = part(&text, "changed from the page");
+        assert_contains(page, &["{\"text\":", "      \"rate_bit_s\": 9000000,", "refused"]);
+
         assert_contains(
             part(&text, "namespace deleted under traffic"),
             &["pins 1", "pins 0 programs 0"],

@@ -4,9 +4,10 @@
 mod args;
 
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use clap::Parser as _;
+use laxity_daemon::journal::{Journal, Priority};
 use laxity_daemon::privileges::{Bpf, Capabilities, deny_system_calls, retain};
 use laxity_reserve::Client;
 use laxity_rtkit::{Config, NAME, Supervisor, serve};
@@ -24,9 +25,23 @@ fn main() -> ExitCode {
     match run(args.config()) {
         Ok(()) => ExitCode::SUCCESS,
         Err((status, text)) => {
-            eprintln!("laxity-rtkit: {text}");
+            say(Priority::Error, &text);
             ExitCode::from(status)
         }
+    }
+}
+
+/// Sends a message to systemd's journal where that receives standard error, else prints it there.
+fn say(priority: Priority, text: &str) {
+    static JOURNAL: OnceLock<Option<Journal>> = OnceLock::new();
+    let journal = JOURNAL.get_or_init(|| {
+        let mut journal = Journal::of_stderr()?;
+        journal.add_field("SYSLOG_IDENTIFIER", b"laxity-rtkit");
+        Some(journal)
+    });
+    let sent = journal.as_ref().is_some_and(|journal| journal.send(priority, text, &[]).is_ok());
+    if !sent {
+        eprintln!("laxity-rtkit: {text}");
     }
 }
 
@@ -35,7 +50,7 @@ fn run(config: Config) -> Result<(), (u8, String)> {
     // Nice values of other users' threads.
     for result in [retain(Capabilities::SYS_NICE), deny_system_calls(Bpf::Denied)] {
         if let Err(error) = result {
-            eprintln!("laxity-rtkit: note: privileges cannot be dropped: {error}");
+            say(Priority::Notice, &format!("note: privileges cannot be dropped: {error}"));
         }
     }
     let supervisor = Arc::new(Supervisor::new(config, Client::unconnected()));
@@ -50,7 +65,7 @@ fn run(config: Config) -> Result<(), (u8, String)> {
     })?;
     let refining = std::thread::Builder::new().name("refine".to_owned());
     refining.spawn(move || supervisor.run()).map_err(|e| (LACKING, e.to_string()))?;
-    eprintln!("laxity-rtkit: {NAME} makes reservations");
+    say(Priority::Info, &format!("{NAME} makes reservations"));
     // Ends with the connection. The object server reads the messages as well.
     MessageIterator::from(connection).for_each(drop);
     Err((LACKING, "the system bus has ended the connection".to_owned()))

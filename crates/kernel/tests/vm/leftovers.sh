@@ -55,6 +55,28 @@ in_tx wget -qO- http://127.0.0.1:9401/status | grep '"device"'
 kill $exporter
 link watch --interval 100ms --count 2
 
+echo "== changed from the page"
+nsenter --net=/run/netns/tx laxity web --listen 127.0.0.1:9406 2>/tmp/page &
+page=$!
+wait_for grep -q "open http" /tmp/page
+secret=$(sed -n 's/.*#\([^;]*\);.*/\1/p' /tmp/page)
+ask() {
+    in_tx wget -qO- --header "Laxity-Token: $secret" --header "Origin: http://127.0.0.1:9406" --post-data "$2" \
+        "http://127.0.0.1:9406$1" || echo "refused"
+}
+# change JSON: checks a change, confirms it, and prints the answer.
+change() {
+    digest=$(ask /check "$1" | sed -n 's/.*"digest": *"\([0-9a-f]*\)".*/\1/p')
+    ask /apply "{\"digest\": \"$digest\", \"change\": $1}"
+    echo
+}
+change '{"device": "near", "rate": "9 Mbit/s"}'
+link status --dev near --json | grep -m 1 rate
+# Not confirmed, so not made.
+ask /apply '{"digest": "0", "change": {"device": "near", "rate": "8 Mbit/s"}}'
+kill $page
+wait $page || true
+
 echo "== strangers"
 # The first folder of this machine is root's alone.
 chmod 755 /

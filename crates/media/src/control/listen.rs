@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use laxity_daemon::socket::{self, SocketFile};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{ControlMessage, MsgFlags, getsockopt, sendmsg, sockopt};
 use nix::unistd::{Uid, geteuid};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, recvmsg};
@@ -21,6 +22,9 @@ use crate::server::{Handle, ServerError, spawn};
 
 /// The longest request. A stream of frames with thousands of sizes fits.
 const LONGEST: u64 = 1 << 20;
+
+/// How often the thread that accepts looks whether the server has stopped.
+const POLL_MS: u16 = 200;
 
 /// Connections at once.
 const CONNECTIONS: usize = 16;
@@ -87,8 +91,13 @@ pub(super) fn accept(
 ) {
     let connections = Arc::new(AtomicUsize::new(0));
     while !stop.load(Ordering::Relaxed) {
+        let mut fds = [PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
+        let ready = poll(&mut fds, PollTimeout::from(POLL_MS));
         let Ok((mut stream, _)) = listener.accept() else {
-            std::thread::sleep(Duration::from_millis(20));
+            // Out of descriptors, which others give back.
+            if ready.is_ok_and(|ready| ready > 0) {
+                std::thread::sleep(Duration::from_millis(20));
+            }
             continue;
         };
         let peer = getsockopt(&stream, sockopt::PeerCredentials).map(|c| Uid::from_raw(c.uid()));

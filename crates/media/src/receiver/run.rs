@@ -31,6 +31,9 @@ const SOURCES: usize = 256;
 /// Sources in one receiver report (RFC 3550, section 6.4.2).
 const BLOCKS: usize = 31;
 
+/// How often it looks whether it was stopped.
+const LONGEST_WAIT: Duration = Duration::from_millis(200);
+
 /// The version of [`Report`] as JSON.
 pub const REPORT_VERSION: u32 = 1;
 
@@ -206,7 +209,15 @@ impl Receiver {
         while !stop.load(Ordering::Relaxed) && end.is_none_or(|end| Instant::now() < end) {
             let mut fds = vec![PollFd::new(self.rtp.as_fd(), PollFlags::POLLIN)];
             fds.extend(self.rtcp.as_ref().map(|s| PollFd::new(s.as_fd(), PollFlags::POLLIN)));
-            match poll(&mut fds, PollTimeout::from(20u16)) {
+            let now = Instant::now();
+            let due = [end, next_report]
+                .into_iter()
+                .flatten()
+                .map(|at| at.saturating_duration_since(now));
+            let wait = due.min().map_or(LONGEST_WAIT, |due| due.min(LONGEST_WAIT));
+            // Rounded up, or the last millisecond would be spent in a loop.
+            let wait = PollTimeout::from(wait.as_millis() as u16 + 1);
+            match poll(&mut fds, wait) {
                 Ok(_) | Err(nix::Error::EINTR) => {}
                 Err(e) => return Err(ReceiverError { what: "poll".into(), source: e.into() }),
             }

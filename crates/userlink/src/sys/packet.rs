@@ -270,13 +270,15 @@ impl Inbox {
             .map(|part| iovec { iov_base: part.as_mut_ptr().cast(), iov_len: part.len() });
         let header = self.messages.lead(i, parts);
         header.msg_control = self.control[i].0.as_mut_ptr().cast();
-        header.msg_controllen = CONTROL;
+        // Of 32 bits with musl.
+        header.msg_controllen = CONTROL as _;
     }
 
     fn aux(&self, i: usize) -> AuxData {
         let mut aux = AuxData::default();
         let control = &self.control[i].0;
-        let filled = self.messages.headers[i].msg_hdr.msg_controllen.min(CONTROL);
+        #[allow(clippy::unnecessary_cast, reason = "of 32 bits with musl")]
+        let filled = (self.messages.headers[i].msg_hdr.msg_controllen as usize).min(CONTROL);
         let mut at = 0;
         // Read as bytes, so that no length given by anybody leads outside.
         while at + size_of::<cmsghdr>() <= filled {

@@ -1,7 +1,6 @@
 //! `laxity cpu serve`
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use laxity_broker::share::UserLimits;
 use laxity_broker::{Broker, ConnectionLimits, Server, activation_socket, group_id};
@@ -15,9 +14,6 @@ use crate::failure::Failure;
 use crate::live::confine::{Bpf, OF_KERNEL, confine, keep};
 use crate::{interrupt, warning};
 
-/// Interval at which it checks whether it was interrupted.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
-
 /// Serves until interrupted. The scheduler and its reservations remain.
 pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     let (reservation_backend, not_running) = backend::reservation_backend()?;
@@ -27,7 +23,7 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     });
     let group = group.transpose()?;
     // Handles signals before the socket exists, so that an interrupt removes it.
-    let interrupted = interrupt::control();
+    interrupt::control();
     let path = args.socket.display();
     let passed =
         activation_socket().map_err(|e| Failure::input(format!("socket activation: {e}")))?;
@@ -71,8 +67,6 @@ pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     if let Some(warning) = not_running {
         warning::say(warning);
     }
-    while !interrupted.stopped() {
-        std::thread::sleep(POLL_INTERVAL);
-    }
+    interrupt::wait(None);
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! `laxity link export`
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use laxity_telemetry::exposition::{Text, Value};
 use laxity_telemetry::http::{Page, Server};
@@ -23,16 +22,14 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     };
     let (metrics, status) = (look(args.dev.clone()), look(args.dev.clone()));
     let pages = vec![Page::metrics(move || Ok(page(&metrics()?))), Page::status(status)];
-    let interrupted = interrupt::control();
+    interrupt::control();
     let failed = |e| Failure::input(format!("--listen {}: {e}; choose another", args.listen));
     let server = Server::listen(args.listen, pages, || keep(OF_KERNEL));
     let server = server.map_err(failed)?;
     confine(OF_KERNEL, Bpf::Allowed);
     let address = server.address();
     warning::say(format!("metrics at http://{address}/metrics; Ctrl-C stops it"));
-    while !interrupted.stopped() {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    interrupt::wait(None);
     Ok(ExitCode::SUCCESS)
 }
 

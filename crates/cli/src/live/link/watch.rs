@@ -10,7 +10,6 @@ use crate::failure::Failure;
 use crate::{interrupt, output};
 
 /// Period of checks whether to stop.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Moves to the corner of the terminal and clears it.
 const CLEAR: &str = "\x1b[H\x1b[2J";
 
@@ -30,19 +29,14 @@ pub fn repeat(
     count: Option<u64>,
     mut act: impl FnMut() -> Result<(), Failure>,
 ) -> Result<ExitCode, Failure> {
-    let interrupted = interrupt::control();
+    interrupt::control();
     let mut left = count.unwrap_or(u64::MAX);
     while left > 0 {
         let began = Instant::now();
         act()?;
         left -= 1;
-        while left > 0 && began.elapsed() < interval {
-            if interrupted.stopped() {
-                return Ok(ExitCode::SUCCESS);
-            }
-            std::thread::sleep(POLL_INTERVAL.min(interval));
-        }
-        if interrupted.stopped() {
+        let rest = if left > 0 { interval.saturating_sub(began.elapsed()) } else { Duration::ZERO };
+        if interrupt::wait(Some(rest)) {
             break;
         }
     }

@@ -30,7 +30,7 @@ pub fn run(args: &ReceiveArgs) -> Result<ExitCode, Failure> {
     };
     let failed = |e: laxity_media::receiver::ReceiverError| of_system(&e, &e.source);
     let receiver = Receiver::open(config).map_err(failed)?;
-    let interrupted = interrupt::control();
+    interrupt::control();
     confine(Capabilities::empty(), Bpf::Denied);
     if let Ok(address) = receiver.address() {
         warning::say(format!("receiving at {address}; Ctrl-C stops it"));
@@ -47,11 +47,8 @@ pub fn run(args: &ReceiveArgs) -> Result<ExitCode, Failure> {
     }
     let stop = Arc::new(AtomicBool::new(false));
     let done = Arc::clone(&stop);
-    let watched = Arc::clone(&interrupted);
     std::thread::spawn(move || {
-        while !watched.stopped() {
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        interrupt::wait(None);
         done.store(true, Ordering::Relaxed);
     });
     let report = receiver.run(limit, &stop).map_err(failed)?;

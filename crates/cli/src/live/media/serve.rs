@@ -1,7 +1,6 @@
 //! `laxity stream serve`
 
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 use laxity_analysis::stream;
 use laxity_media::control::{Control, statistics};
@@ -18,9 +17,6 @@ use crate::live::confine::{Bpf, Capabilities, confine};
 use crate::live::link::record::{Links, MediaServer};
 use crate::live::running;
 use crate::{files, interrupt, output, warning};
-
-/// Period of checks whether to stop.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Runs the command.
 pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
@@ -61,7 +57,7 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
     };
 
     // Before the first packet, so that nothing is served that cannot be stopped.
-    let interrupted = interrupt::control();
+    interrupt::control();
     let server = Server::start(config).map_err(of_server)?;
     let handle = server.handle().clone();
     let _control = match &args.control {
@@ -110,10 +106,7 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode, Failure> {
     }
     warning::say(format!("{say}; Ctrl-C stops it"));
 
-    let began = Instant::now();
-    while !interrupted.stopped() && limit.is_none_or(|limit| began.elapsed() < limit) {
-        std::thread::sleep(POLL_INTERVAL);
-    }
+    interrupt::wait(limit);
     let snapshot = server.stop(stop);
     if args.json {
         output::json(&statistics(&snapshot))?;

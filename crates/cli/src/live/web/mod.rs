@@ -32,7 +32,6 @@ use target::KernelLinks;
 const LONGEST_REQUEST: usize = 128 << 10;
 /// Pages and streams of events at a time.
 const CLIENTS: usize = 32;
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Fields of every answer: nothing but this server's own files takes effect, and no other site shows or keeps
 /// the page.
@@ -71,7 +70,7 @@ pub fn run(args: &WebArgs) -> Result<ExitCode, Failure> {
         None => String::new(),
     };
     let secret = secret()?;
-    let interrupted = interrupt::control();
+    interrupt::control();
     let shared: Shared = Arc::new(Mutex::new(App::new()));
     let of_page = Scenario::parse(&scenario, "").ok();
     let mut gains = GainMeter::new(move |link| running(link).or_else(|| of_page.clone()));
@@ -91,9 +90,7 @@ pub fn run(args: &WebArgs) -> Result<ExitCode, Failure> {
         true
     });
     warning::say(format!("open http://{}/#{secret}; Ctrl-C stops it", server.address()));
-    while !interrupted.stopped() {
-        std::thread::sleep(POLL_INTERVAL);
-    }
+    interrupt::wait(None);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -17,10 +17,37 @@ const digits = (value, n = 3) => (value >= 10 ** n ? Math.round(value) : Number(
 const ms = (value) => (value == null ? "\u2013" : `${digits(value)} ms`);
 const count = (value) => (value == null ? "\u2013" : String(Math.round(value)));
 const reasons = (part) => Object.entries(part.drop_reasons).map(([why, n]) => `${n} ${why}`).join(", ");
-const keyOf = (part) => JSON.stringify([part.kind, part.of, part.name, part.process ?? 0]);
+const keyOf = (part) => `${part.kind}\n${part.of}\n${part.name}\n${part.process ?? 0}`;
+const samePart = (a, b) => a.name === b.name && a.of === b.of && a.kind === b.kind && (a.process ?? 0) === (b.process ?? 0);
 const WORDS = { media_server: "media server", cpu: "CPU" };
 const gained = ({ gain }) =>
   gain ? [`Simulated from the counts: best effort waits ${ms(gain.mean_ms)}, under strict priority ${ms(gain.strict_mean_ms)}.`] : [];
+
+// The latest values of a part, the oldest first; memory is reserved as they come.
+class History {
+  constructor() {
+    this.values = new Float64Array(16);
+    this.length = 0;
+    this.start = 0;
+  }
+  push(value) {
+    if (this.length === KEPT) {
+      this.values[this.start] = value;
+      this.start = (this.start + 1) % KEPT;
+      return;
+    }
+    if (this.length === this.values.length) {
+      const more = new Float64Array(Math.min(KEPT, 4 * this.length));
+      more.set(this.values);
+      this.values = more;
+    }
+    this.values[this.length] = value;
+    this.length += 1;
+  }
+  list() {
+    return [...this.values.subarray(this.start, this.length), ...this.values.subarray(0, this.start)];
+  }
+}
 
 class PartRow {
   constructor() {
@@ -48,7 +75,7 @@ class PartRow {
     texts.forEach((text, i) => (this.cells[i].textContent = text));
     this.cells[5].classList.toggle("late", part.deadline_misses > 0);
     this.cells[8].textContent = facts.join(" ");
-    this.draw(part, history);
+    this.draw(part, history.list());
   }
   draw(part, history) {
     const delays = part.kind === "flow";
@@ -69,8 +96,8 @@ class PartTable {
   constructor(place) {
     this.place = place;
     this.kinds = place.dataset.kinds.split(" ");
-    // Of each part: itself, its words, its delays so far.
-    this.all = new Map();
+    // Of each part: itself, its words, its delays so far; in the order in which they come.
+    this.all = [];
     this.words = [];
     this.matching = [];
     // Rows by the part that they show, and rows to use again.
@@ -85,30 +112,35 @@ class PartTable {
     place.addEventListener("scroll", () => this.show(), { passive: true });
   }
   update(parts) {
-    const all = new Map();
-    for (const part of parts) {
-      if (!this.kinds.includes(part.kind)) continue;
-      const key = keyOf(part);
-      const entry = this.all.get(key) ?? {
-        key, history: [], words: `${WORDS[part.kind] ?? part.kind} ${part.of} ${part.name}`.toLowerCase() };
+    const own = parts.filter((part) => this.kinds.includes(part.kind));
+    // Mostly the same parts as before: then no names are compared with all others.
+    const same = own.length === this.all.length && own.every((part, i) => samePart(part, this.all[i].part));
+    if (!same) {
+      const before = new Map(this.all.map((entry) => [entry.key, entry]));
+      this.all = own.map((part) => {
+        const key = keyOf(part);
+        return before.get(key) ?? {
+          key, history: new History(), words: `${WORDS[part.kind] ?? part.kind} ${part.of} ${part.name}`.toLowerCase() };
+      });
+    }
+    own.forEach((part, i) => {
+      const entry = this.all[i];
       entry.part = part;
       if (part.latest != null) entry.history.push(part.latest);
-      if (entry.history.length > KEPT) entry.history.shift();
-      all.set(key, entry);
-    }
-    this.all = all;
-    this.filter(this.words);
+    });
+    if (same) this.show();
+    else this.filter(this.words);
   }
   filter(words) {
     this.words = words;
-    this.matching = [...this.all.values()].filter((entry) => words.every((word) => entry.words.includes(word)));
+    this.matching = this.all.filter((entry) => words.every((word) => entry.words.includes(word)));
     this.show();
   }
   show() {
     const parts = this.matching.length;
     const long = parts > WHOLE;
     this.place.classList.toggle("long", long);
-    if (this.all.size === 0) return this.place.replaceChildren();
+    if (this.all.length === 0) return this.place.replaceChildren();
     if (this.table.parentElement !== this.place) this.place.replaceChildren(this.table);
     const height = this.place.clientHeight || 600;
     const last = Math.max(0, parts - Math.ceil(height / ROW));
