@@ -1,8 +1,9 @@
 # shellcheck shell=sh
 # Runs in the virtual machine, on several processors, under a policy: reservations until there is no
-# room; control groups with a processor and a limit; twice as many tasks on one that may then go elsewhere; one that has nothing to do any more
-# beside one on which two take turns; two reservations beside computing tasks and new processes; one
-# whose affinity changes. Time is cut between the processors, so this shows order and misses only.
+# room; control groups with a processor and a limit; twice as many tasks on one that may then go
+# elsewhere; one that has nothing to do any more beside one on which two take turns; two reservations
+# beside computing tasks and new processes; one whose affinity changes. Time is cut between the
+# processors, so this shows order and misses only.
 set -eu
 # shellcheck source=vm/guest/checks.sh
 . ./checks.sh
