@@ -31,7 +31,9 @@ impl DeadlineServer {
         let period = Span(shortest.0 / 2).clamp(MIN_PERIOD, DEFAULT.period);
         let shares = reservations.iter().map(|r| Share::up(r.budget, r.period));
         let share = shares.fold(best_effort_min, Share::plus).min(MAX_SHARE);
-        DeadlineServer { runtime: share.of(period), period }
+        // Whole microseconds, rounded up: a share is a binary fraction.
+        let runtime = Span(share.of(period).0.div_ceil(1000) * 1000);
+        DeadlineServer { runtime, period }
     }
 }
 
