@@ -146,6 +146,7 @@ fn max_admitted_runtime(error: &CpuError) -> Option<Span> {
     match error {
         CpuError::Refused { refusal: AdmissionRefusal::Overload { fits, .. }, .. } => Some(*fits),
         CpuError::Refused { refusal: AdmissionRefusal::NothingLeft, .. } => Some(Span::ZERO),
+        CpuError::Quota { reservation, quota } => Some(quota.max_runtime(reservation.period)),
         _ => None,
     }
 }
@@ -158,6 +159,7 @@ fn scheduler_refusal(error: &CpuError) -> Refusal {
         }
         CpuError::Refused { .. } => Code::NoRoom,
         CpuError::Affinity(_) => Code::Affinity,
+        CpuError::Quota { .. } => Code::Share,
         CpuError::AlreadyReserved => Code::AlreadyReserved,
         CpuError::NotReserved => Code::NotReserved,
         CpuError::TableFull => Code::TooMany,

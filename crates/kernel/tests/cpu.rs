@@ -47,7 +47,8 @@ fn is_kept(part: &str, jobs: &str) {
 /// late, and answers take 1.3 ms), when budgets are not ended (`lx_decide` without its timer: 999
 /// ms instead of 200), when only the innermost cgroup counts (41 % instead of 5), when any number
 /// of children inherit (without `LX_MAX_ROTATION_NS`: 5 tasks), and when reservations are released
-/// 5 ms late: no job ends, and the kernel ejects the scheduler for a stall, as `status` then says.
+/// 5 ms late: no job ends, and the kernel ejects the scheduler for a stall, as `status` then says; and on
+/// Linux 7.3, when the kernel's deadline server is not sized (without `size_deadline_server`).
 #[test]
 fn reservations_hold_and_best_effort_responds_quickly() {
     let Some(text) = run("cpu.sh", &[], &[]) else { return };
@@ -84,6 +85,14 @@ fn reservations_hold_and_best_effort_responds_quickly() {
             assert!((1000..40_000).contains(&worst[4]), "{policy}, {what}: {steady}");
             assert!(worst[8] < 500_000, "{policy}, {what}: {steady}");
         }
+    }
+
+    // From Linux 7 on.
+    if text.contains("== beside a real-time class\n") {
+        let beside = part(&text, "beside a real-time class");
+        let sizes = ["server 2500000 10000000\n", "server 50000000 1000000000\n"];
+        assert!(sizes.iter().all(|size| beside.contains(size)), "{beside}");
+        is_kept(beside, "jobs");
     }
 
     // A second of time, a fifth of it reserved, to a task that would take all.
@@ -237,7 +246,8 @@ fn berate_infers_and_policies_change_under_load() {
 /// Reservations hold on two and on four CPUs beside more CPU-bound tasks than CPUs. An idle CPU
 /// steals a task that was preempted on another: of two tasks that share a CPU for 3 of 7 s, each
 /// gets more than half of the total. Tasks that were all on one CPU for 1 of 5 s, two per CPU,
-/// spread over all of them: none gets twice what another gets. A task that may not run on its
+/// spread over all of them: none gets twice what another gets. A reservation is on a CPU of the task's
+/// cpuset, and not above cpu.max of its control group. A task that may not run on its
 /// reservation's CPU any more loses the reservation.
 ///
 /// The emulator runs virtual CPUs in turn, 1 ms each at most, and a CPU that it does not run seems
@@ -246,8 +256,8 @@ fn berate_infers_and_policies_change_under_load() {
 /// Fails when an earlier deadline does not preempt (without `SCX_ENQ_PREEMPT` jobs take 18 ms on
 /// average), when a task looks pinned because the kernel disables migration while it calls a
 /// program (`lx_is_migration_disabled` without the exception for the current task: 3.4 and 3.5 s of
-/// 7), and when busy CPUs do not balance (without `lx_load_balance` one task gets 4.2 s, the others
-/// 1.6).
+/// 7), when busy CPUs do not balance (without `lx_load_balance` one task gets 4.2 s, the others
+/// 1.6), and when limits are not read (without `system::quota` 2.1 ms are reserved).
 fn reservations_hold_on(processors: usize, policy: &str) {
     let smp = ["--smp", &processors.to_string()];
     let Some(text) = run("cpus.sh", &[policy], &smp) else { return };
@@ -255,6 +265,14 @@ fn reservations_hold_on(processors: usize, policy: &str) {
     assert!(text.contains(&format!("held {each}\n")), "{text}");
     let full = "25.000 % more than the 35.000 % left; a budget of 3.5 ms would fit";
     assert!(text.contains(full) && text.contains("ended with 0\n"), "{text}");
+    for expected in [
+        "narrow cpu 1 2 ms in every 10 ms\n",
+        "2.1 ms in every 10 ms is more than cpu.max allows the control group /narrow: 20 ms in every 100 \
+         ms; raise that, or reserve at most 2 ms\nended with 1\n",
+        "CPU 1: 8 ms in every 10 ms needs 80.000 % of the CPU, 5.000 % more",
+    ] {
+        assert!(text.contains(expected), "no `{expected}`: {text}");
+    }
     let jobs: Vec<&str> = text.lines().filter(|l| l.starts_with("jobs ")).collect();
     assert_eq!(jobs.len(), 2, "{text}");
     assert!(text.contains("forks ended 100 failed 0"), "{text}");

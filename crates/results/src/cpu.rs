@@ -135,17 +135,33 @@ pub struct CpuCheckResult {
     pub admitted: bool,
     /// Whether the policy guarantees that no job of a task with a hard reservation is late.
     pub guaranteed: bool,
-    /// The greatest sum of budgets over periods that is in force at any time, of all CPUs.
+    /// The greatest sum of budgets, with their overheads, over periods that is in force at any time, of all CPUs.
     pub utilisation: f64,
     /// The greatest share of all CPUs that reservations need, deadlines shorter than periods
     /// included.
     pub demand: f64,
     /// The share of all CPUs that best effort has then; null where the policy reserves nothing.
     pub best_effort_share: Option<f64>,
+    /// What admission adds to each job of a reservation; null where the scenario has no overheads.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub overheads: Option<CpuOverheads>,
     /// Why nothing is guaranteed, a sentence each.
     pub obstacles: Vec<String>,
     /// All requests, in order of time.
     pub requests: Vec<CpuRequest>,
+}
+
+/// What scheduling costs each job of a reservation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuOverheads {
+    /// A switch, of which a job has two.
+    pub switch_ns: u64,
+    /// Its release.
+    pub release_ns: u64,
+    /// A migration; zero where each CPU has its own queue.
+    pub migration_ns: u64,
+    /// The sum that admission adds to each budget.
+    pub per_job_ns: u64,
 }
 
 /// A request of a reservation.

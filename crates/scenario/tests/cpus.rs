@@ -86,6 +86,8 @@ fn every_policy_option_is_read() {
 #[test]
 fn every_key_is_read() {
     let s = good(FULL);
+    let [switch, release, migration] = [6, 4, 20].map(|us| Span(us * 1000));
+    assert_eq!(s.overheads, Overheads { switch, release, migration });
     let sound = Reservation::new(ms(1), ms(5)).within(ms(3));
     let show = Reservation::new(ms(10), ms(40));
     assert_eq!(s.reservations[0].reserved, Reserved { reservation: sound, hard: true });

@@ -9,9 +9,10 @@ use laxity_core::{Span, Time};
 use laxity_cpu::clusters;
 use laxity_cpu::registry::{self, Options};
 use laxity_cpu::{Attributes, GroupId, Policy, Reservation, TaskId};
-use laxity_results::CpuCheckResult;
+use laxity_results::{CpuCheckResult, CpuOverheads};
 use laxity_scenario::cpu::CpuScenario;
-use laxity_sim::cpu::{Task, readings, tasks};
+use laxity_scenario::cpu::model::Overheads;
+use laxity_sim::cpu::{Task, readings, tasks, with_overheads};
 
 use crate::AnalysisError;
 use obstacles::obstacles;
@@ -74,7 +75,7 @@ pub fn admitted_sets(
     let reserves = Reserves::of(policy, &scenario.policy.options);
     let mut replay = Replay::new(scenario, reserves);
     if let (Some(mut policy), true) = (build(scenario, policy), reserves.any()) {
-        replay.play(&tasks(scenario)?, &mut *policy);
+        replay.play(&with_overheads(scenario, &tasks(scenario)?), &mut *policy);
     }
     Ok(replay.sets())
 }
@@ -86,7 +87,7 @@ pub fn verdict(scenario: &CpuScenario, tasks: &[Task], policy: &str) -> CpuCheck
     let counts = reserves.any();
     let mut replay = Replay::new(scenario, reserves);
     let requests = match build(scenario, policy) {
-        Some(mut policy) if counts => replay.play(tasks, &mut *policy),
+        Some(mut policy) if counts => replay.play(&with_overheads(scenario, tasks), &mut *policy),
         _ => all_requests(tasks),
     };
     let mut obstacles = obstacles(scenario, tasks, policy, reserves, options);
@@ -103,9 +104,23 @@ pub fn verdict(scenario: &CpuScenario, tasks: &[Task], policy: &str) -> CpuCheck
         utilisation: replay.peak.utilisation / cpus,
         demand,
         best_effort_share: counts.then_some(1.0 - demand),
+        overheads: overheads(scenario).filter(|_| counts),
         obstacles,
         requests,
     }
+}
+
+/// The terms that admission adds to each budget; `None` where they are zero.
+fn overheads(scenario: &CpuScenario) -> Option<CpuOverheads> {
+    let Overheads { switch, release, migration } = scenario.overheads;
+    let per_job = scenario.overheads.of_job(&scenario.cpu);
+    let migration = if scenario.cpu.cluster > 1 { migration } else { Span::ZERO };
+    (per_job > Span::ZERO).then_some(CpuOverheads {
+        switch_ns: switch.0,
+        release_ns: release.0,
+        migration_ns: migration.0,
+        per_job_ns: per_job.0,
+    })
 }
 
 /// The policy as it runs on the CPUs of the scenario.

@@ -138,7 +138,9 @@ impl<'a> Replay<'a> {
             match self.counted(&wanted) {
                 Some((kind, reservation)) if !shared || refused.is_some() => {
                     let from = answer.ok().map(|a| a.from).filter(|from| *from > now);
-                    requests.push(request(&name, now, kind, reservation, refused, from));
+                    let mut request = request(&name, now, kind, reservation, refused, from);
+                    self.subtract_overhead(&mut request);
+                    requests.push(request);
                 }
                 _ => self.refused.extend(refused.map(|why| format!("{name} is refused: {why}"))),
             }
@@ -147,6 +149,18 @@ impl<'a> Replay<'a> {
             }
         }
         requests
+    }
+
+    /// States a request as the scenario has it: without the overhead that admission adds to the budget.
+    fn subtract_overhead(&self, request: &mut CpuRequest) {
+        let overhead = self.scenario.overheads.of_job(&self.scenario.cpu).0;
+        if overhead == 0 {
+            return;
+        }
+        request.budget_ns = request.budget_ns.saturating_sub(overhead);
+        request.utilisation = request.budget_ns as f64 / request.period_ns.max(1) as f64;
+        let budget = request.max_budget_ns.map(|ns| ns.saturating_sub(overhead));
+        request.max_budget_ns = budget.filter(|ns| *ns > 0);
     }
 
     /// The bandwidth that a policy counts for a request.

@@ -154,3 +154,28 @@ fn a_reservation_counts_from_when_it_is_in_force() {
     let gone = text.replace("join = \"0.5 s\"\n", "join = \"0.5 s\"\nleave = \"0.51 s\"\n");
     assert_eq!(in_force(&gone), [(0, vec![("a".to_owned(), 40)])]);
 }
+
+// Fails when overheads do not count, or a suggestion includes them: tried without `with_overheads`, and without
+// `subtract_overhead`.
+#[test]
+fn overheads_count_in_admission() {
+    let with = |overheads: &str, budget: &str| {
+        check(&format!(
+            "[cpu]\n[overheads]\n{overheads}\n[[task]]\nname = \"a\"\n\
+             reservation = {{ budget = \"5 ms\", period = \"10 ms\" }}\n[[task]]\nname = \"b\"\n\
+             reservation = {{ budget = \"{budget}\", period = \"10 ms\" }}\n"
+        ))
+    };
+    let without = with("", "4.5 ms");
+    assert!(without.admitted && without.guaranteed && without.overheads.is_none());
+    // Two switches and a release; CPUs that share no queue migrate no job.
+    let terms = "switch = \"6 us\"\nrelease = \"4 us\"\nmigration = \"20 us\"";
+    let refused = with(terms, "4.5 ms");
+    let overheads = refused.overheads.expect("terms");
+    assert_eq!((overheads.per_job_ns, overheads.migration_ns), (16_000, 0));
+    let b = &refused.requests[1];
+    assert_eq!((b.admitted, b.budget_ns, b.max_budget_ns), (false, 4_500_000, Some(4_468_000)));
+    let fits = with(terms, "4.468 ms");
+    assert!(fits.admitted && fits.guaranteed && !with(terms, "4.468001 ms").admitted);
+    assert!((fits.demand - 0.95).abs() < 1e-6 && (fits.utilisation - 0.95).abs() < 1e-9);
+}

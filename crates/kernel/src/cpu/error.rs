@@ -3,8 +3,9 @@
 use std::fmt;
 use std::io;
 
-use laxity_cpu::Refusal;
+use laxity_cpu::{Refusal, Reservation};
 
+use super::Quota;
 use super::rules::NotInKernel;
 
 /// An error; its text names the remedy.
@@ -40,6 +41,13 @@ pub enum CpuError {
     Invalid(&'static str),
     /// The affinity of the task rules it out.
     Affinity(&'static str),
+    /// The reservation exceeds `cpu.max` of the task's control group.
+    Quota {
+        /// What was asked for.
+        reservation: Reservation,
+        /// The limit.
+        quota: Quota,
+    },
     /// The task is already reserved.
     AlreadyReserved,
     /// The task is not reserved.
@@ -117,6 +125,12 @@ impl fmt::Display for CpuError {
             CpuError::State(text) | CpuError::Invalid(text) | CpuError::Affinity(text) => {
                 f.write_str(text)
             }
+            CpuError::Quota { reservation, quota } => write!(
+                f,
+                "{reservation} is more than cpu.max allows the control group {quota}; raise that, or \
+                 reserve at most {}",
+                quota.max_runtime(reservation.period)
+            ),
             CpuError::AlreadyReserved => f.write_str("the task has a reservation; release it first"),
             CpuError::NotReserved => f.write_str("the task has no reservation"),
             CpuError::Pending => f.write_str("its reservation is not in force yet; try again"),

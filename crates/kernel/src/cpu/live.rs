@@ -7,7 +7,7 @@ use laxity_cpu::Share;
 
 use super::record::Recording;
 use super::requests::{CHANGE, ControlPrograms, Entry};
-use super::{CpuError, Policy, ReservationStatus, load, system};
+use super::{CpuError, Policy, ReservationStatus, deadline_server, load, system};
 
 /// Interval at which [`down`] checks whether the kernel's scheduler is back.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -99,6 +99,7 @@ pub fn up(policy: &Policy) -> Result<Option<&'static str>, CpuError> {
     }
     // Pins of a scheduler that the kernel ended, or of a loader that was killed.
     system::remove_pins()?;
+    deadline_server::reset();
     start(policy, 0).map(|()| None)
 }
 
@@ -137,6 +138,7 @@ pub fn down() -> Result<(), CpuError> {
         return Err(CpuError::NotRunning);
     }
     system::remove_pins()?;
+    deadline_server::reset();
     // The kernel detaches the scheduler asynchronously.
     for _ in 0..100 {
         if system::running()?.is_none_or(|name| !system::is_ours(&name)) {

@@ -4,6 +4,8 @@
 //! happens. The scheduler is pinned in the BPF file system, so it outlives the process that loaded it and is
 //! gone when its pins are.
 
+mod cores;
+mod deadline_server;
 mod error;
 #[cfg(feature = "kernel")]
 #[doc(hidden)]
@@ -13,6 +15,7 @@ mod libbpf_log;
 #[cfg(feature = "kernel")]
 mod load;
 mod policy;
+mod quota;
 pub mod record;
 #[cfg(feature = "kernel")]
 mod requests;
@@ -24,13 +27,18 @@ mod scheduler_client;
 #[cfg(feature = "kernel")]
 mod system;
 
+pub use cores::Cores;
+pub use deadline_server::DeadlineServer;
+#[cfg(feature = "kernel")]
+pub use deadline_server::deadline_server;
 pub use error::CpuError;
 pub use policy::{Policy, policies};
+pub use quota::Quota;
 pub use reservation_backend::{
     MAX_ATTEMPTS, ReservationBackend, ReservationStatus, ReservationTable, ReserveOutcome,
     reserve_with_retry,
 };
-pub use reservations::{PlacedReservation, ReservationRequest, check, place};
+pub use reservations::{PlacedReservation, ReservationRequest, check, place, place_on_cores};
 pub use rules::CpuRules;
 
 #[cfg(feature = "kernel")]
@@ -43,3 +51,5 @@ pub use live::{CpuStatus, Inferred, Status, down, up, up_recorded, verify};
 pub use scheduler_client::{SchedulerClient, release, reserve};
 #[cfg(feature = "kernel")]
 pub use status_monitor::{StatusMonitor, status};
+#[cfg(feature = "kernel")]
+pub use system::{quota, quotas};

@@ -1,9 +1,11 @@
 //! Admission and placement of reservations, by the admission tests of the policies.
 
+use std::cmp::Reverse;
+
 use laxity_core::{Span, Time};
 use laxity_cpu::{Attributes, Nice, Policy as _, Refusal, Reservation, Share, TaskId};
 
-use super::{CpuError, Policy};
+use super::{Cores, CpuError, Policy};
 
 /// A reservation on a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +68,25 @@ pub fn place(
     reservation: Reservation,
     allowed: &[u32],
 ) -> Result<u32, CpuError> {
-    let mut best: Option<(Share, u32)> = None;
+    place_on_cores(policy, placed, reservation, allowed, &Cores::default())
+}
+
+/// As [`place`], on the core of which the least is reserved, since CPUs of one core slow each other down.
+///
+/// # Errors
+/// As [`place`].
+pub fn place_on_cores(
+    policy: &Policy,
+    placed: &[PlacedReservation],
+    reservation: Reservation,
+    allowed: &[u32],
+    cores: &Cores,
+) -> Result<u32, CpuError> {
+    let reserved_of_core = |cpu| {
+        let on_core = placed.iter().filter(|p| cores.share(p.cpu, cpu)).map(|p| p.reservation);
+        on_core.fold(Share::ZERO, |sum, r| sum.plus(Share::up(r.budget, r.period)))
+    };
+    let mut best: Option<(Reverse<Share>, Share, u32)> = None;
     let mut closest: Option<(Share, u32, Refusal)> = None;
     for &cpu in allowed {
         let mut servers = policy.servers();
@@ -83,7 +103,7 @@ pub fn place(
             .and_then(|()| servers.join(now, task(), &Attributes::hard(reservation)).map(|_| ()));
         let left = servers.best_effort();
         match joined {
-            Ok(()) => best = best.max(Some((left, cpu))),
+            Ok(()) => best = best.max(Some((Reverse(reserved_of_core(cpu)), left, cpu))),
             // It is invalid on every CPU.
             Err(refusal @ Refusal::Fault(_)) => return Err(refusal.into()),
             Err(refusal) => {
@@ -94,7 +114,7 @@ pub fn place(
         }
     }
     match (best, closest) {
-        (Some((_, cpu)), _) => Ok(cpu),
+        (Some((.., cpu)), _) => Ok(cpu),
         (None, Some((_, cpu, refusal))) => Err(CpuError::Refused { cpu, refusal }),
         (None, None) => Err(CpuError::Affinity("the task may run on none of the scheduler's CPUs")),
     }
@@ -125,6 +145,23 @@ mod tests {
         );
         assert!(place(&policy, &placed, of(20, 10), &[0]).is_err());
         assert!(place(&policy, &placed, of(2, 10), &[]).is_err());
+    }
+
+    /// Fails when a CPU beside a reserved one of its core is preferred to one of a free core, or a core without
+    /// room to one with room.
+    #[test]
+    fn reservations_spread_over_cores() {
+        let policy = Policy::named("bebs").expect("a policy");
+        let cores = Cores::new([vec![0, 1], vec![2, 3], vec![0, 1]]);
+        let on = |cpu, budget| PlacedReservation { cpu, reservation: of(budget, 100) };
+        let find = |placed: &[PlacedReservation], budget| {
+            place_on_cores(&policy, placed, of(budget, 100), &[0, 1, 2, 3], &cores).ok()
+        };
+        assert_eq!(find(&[on(3, 10)], 10), Some(1));
+        assert_eq!(find(&[on(3, 10), on(1, 20)], 10), Some(2));
+        assert_eq!(find(&[on(3, 30), on(2, 30), on(1, 50)], 10), Some(0));
+        assert_eq!(find(&[on(3, 30), on(2, 30), on(1, 50)], 70), Some(0));
+        assert_eq!(find(&[on(3, 60), on(1, 50), on(0, 50)], 60), Some(2));
     }
 
     /// Fails when a task may wait for so long that the kernel ends the scheduler.

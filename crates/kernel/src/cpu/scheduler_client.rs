@@ -8,7 +8,8 @@ use super::live::{open_control_programs, reservation_status};
 use super::requests::{Answer, ControlPrograms, FIND, RELEASE, REPORT, RESERVE, Request};
 use super::{
     CpuError, PlacedReservation, Policy, ReservationBackend, ReservationRequest, ReservationStatus,
-    ReservationTable, ReserveOutcome, check, place, reserve_with_retry, system,
+    ReservationTable, ReserveOutcome, check, deadline_server, place_on_cores, reserve_with_retry,
+    system,
 };
 
 /// Interval at which draining bandwidth is polled: released bandwidth that was not used ahead is free
@@ -62,6 +63,17 @@ impl SchedulerClient {
     }
 }
 
+impl Session {
+    /// Sizes the kernel's deadline server of a CPU to the reservations there.
+    fn size_deadline_server(&self, cpu: u32) -> Result<(), CpuError> {
+        let entries = self.control.entries()?;
+        let own = entries.iter().filter(|e| e.placed.cpu == cpu).map(|e| e.placed.reservation);
+        let own: Vec<Reservation> = own.collect();
+        deadline_server::size(cpu, &own, self.policy.best_effort_min());
+        Ok(())
+    }
+}
+
 impl ReservationBackend for SchedulerClient {
     fn reservations(&mut self) -> Result<ReservationTable, CpuError> {
         let cpus = system::online()?.len() as u32;
@@ -84,11 +96,19 @@ impl ReservationBackend for SchedulerClient {
         let session = self.session()?;
         let _lock = system::lock()?;
         let allowed = system::allowed(pid)?;
+        let reservation = request.reservation;
+        if let Some(quota) = system::quota(pid).filter(|quota| !quota.allows(&reservation)) {
+            return Err(CpuError::Quota { reservation, quota });
+        }
         let placed: Vec<PlacedReservation> =
             session.control.entries()?.iter().map(|e| e.placed).collect();
-        let cpu = place(&session.policy, &placed, request.reservation, &allowed)?;
+        let cores = system::cores();
+        let cpu = place_on_cores(&session.policy, &placed, reservation, &allowed, &cores)?;
         match session.control.reserve(&Request { reserve: *request, cpu, deferrable })? {
-            Answer::Done { from, .. } => Ok(ReserveOutcome::Placed { cpu, in_force_after: from }),
+            Answer::Done { from, .. } => {
+                session.size_deadline_server(cpu)?;
+                Ok(ReserveOutcome::Placed { cpu, in_force_after: from })
+            }
             Answer::NoRoom => Ok(ReserveOutcome::RetryAfter(DRAIN_POLL_INTERVAL)),
             Answer::NotNow => Ok(ReserveOutcome::RetryAfter(PENDING_JOBS_DELAY)),
             Answer::NoTask => Err(CpuError::NoTask { pid }),
@@ -99,8 +119,12 @@ impl ReservationBackend for SchedulerClient {
     }
 
     fn release(&mut self, pid: u32) -> Result<(), CpuError> {
-        match self.session()?.control.release(pid)? {
-            Answer::Done { .. } => Ok(()),
+        let session = self.session()?;
+        match session.control.release(pid)? {
+            Answer::Done { .. } => {
+                // Its CPU is not known any more.
+                system::online()?.into_iter().try_for_each(|cpu| session.size_deadline_server(cpu))
+            }
             Answer::NoTask => Err(CpuError::NoTask { pid }),
             Answer::HasOne => Err(CpuError::Pending),
             _ => Err(CpuError::NotReserved),

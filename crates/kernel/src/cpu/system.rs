@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use super::CpuError;
 use super::error::io;
+use super::{Cores, CpuError, Quota};
 use crate::file_system::mount;
 
 const SCHED_EXT: &str = "/sys/kernel/sched_ext";
@@ -56,6 +56,61 @@ pub(super) fn allowed(pid: u32) -> Result<Vec<u32>, CpuError> {
     let listed = list.map(|l| parse_list(l.trim())).unwrap_or_default();
     let online = online()?;
     Ok(listed.into_iter().filter(|cpu| online.contains(cpu)).collect())
+}
+
+/// The CPUs of each core.
+pub(super) fn cores() -> Cores {
+    let siblings = |cpu: u32| {
+        let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+        fs::read_to_string(path).map(|text| parse_list(text.trim())).unwrap_or_default()
+    };
+    Cores::new(online().unwrap_or_default().into_iter().map(siblings))
+}
+
+/// Where the hierarchy of control groups is mounted.
+const CGROUPS: &str = "/sys/fs/cgroup";
+/// Groups that are searched for limits; a machine with more has tools for them.
+const MAX_CGROUPS: usize = 10_000;
+
+fn quota_of_group(group: &str) -> Option<Quota> {
+    let text = fs::read_to_string(format!("{CGROUPS}{group}/cpu.max")).ok()?;
+    Quota::parse(group, &text)
+}
+
+/// The tightest `cpu.max` of the control groups that a task is in; `None` without any.
+pub fn quota(pid: u32) -> Option<Quota> {
+    let text = fs::read(format!("/proc/{pid}/cgroup")).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    let mut group = text.lines().find_map(|line| line.strip_prefix("0::"))?;
+    let mut tightest: Option<Quota> = None;
+    while let Some((parent, _)) = group.rsplit_once('/').filter(|_| group.len() > 1) {
+        let own = quota_of_group(group);
+        tightest = match (tightest, own) {
+            (Some(a), Some(b)) => Some(a.tighter(b)),
+            (a, b) => a.or(b),
+        };
+        group = parent;
+    }
+    tightest
+}
+
+/// Every `cpu.max` of a control group with tasks, by path.
+pub fn quotas() -> Vec<Quota> {
+    let mut found = Vec::new();
+    let mut folders = vec![String::new()];
+    let mut seen = 0;
+    while let Some(group) = folders.pop().filter(|_| seen < MAX_CGROUPS) {
+        seen += 1;
+        let events = fs::read_to_string(format!("{CGROUPS}{group}/cgroup.events"));
+        if events.is_ok_and(|events| events.contains("populated 1")) {
+            found.extend(quota_of_group(&group));
+        }
+        let children = fs::read_dir(format!("{CGROUPS}{group}")).into_iter().flatten().flatten();
+        let children = children.filter(|entry| entry.file_type().is_ok_and(|t| t.is_dir()));
+        folders.extend(children.map(|c| format!("{group}/{}", c.file_name().to_string_lossy())));
+    }
+    found.sort_by(|a, b| a.group.cmp(&b.group));
+    found
 }
 
 /// Whether to load the `running` and `stopping` hooks, since inferred run state is unreliable on this kernel:

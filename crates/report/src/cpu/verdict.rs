@@ -4,7 +4,7 @@ use crate::cells::percent;
 use crate::number::{fixed, span};
 use crate::page::Assessment;
 use crate::table::{Cell, Column, Table, Tone};
-use laxity_results::{CpuCheckResult, CpuRequest, TaskKind};
+use laxity_results::{CpuCheckResult, CpuOverheads, CpuRequest, TaskKind};
 
 /// The verdict: (mood, label, sentence).
 pub fn cpu_verdict(check: &CpuCheckResult) -> (Assessment, &'static str, String) {
@@ -27,6 +27,7 @@ pub fn cpu_verdict(check: &CpuCheckResult) -> (Assessment, &'static str, String)
         percent(check.demand),
         percent(left)
     );
+    let needs = check.overheads.map_or(needs.clone(), |o| format!("{needs} {}", terms(&o)));
     let hard = check.requests.iter().any(|r| r.kind == TaskKind::Hard);
     match (check.admitted, check.guaranteed) {
         (true, _) if check.requests.is_empty() => {
@@ -52,6 +53,22 @@ pub fn cpu_verdict(check: &CpuCheckResult) -> (Assessment, &'static str, String)
             (Assessment::Bad, "Not admitted.", format!("Of all requests {what} not fit. {needs}"))
         }
     }
+}
+
+/// The overheads that the reserved share includes.
+fn terms(overheads: &CpuOverheads) -> String {
+    let CpuOverheads { switch_ns, release_ns, migration_ns, per_job_ns } = *overheads;
+    let mut terms = Vec::new();
+    if switch_ns > 0 {
+        terms.push(format!("2 switches of {}", span(switch_ns)));
+    }
+    if release_ns > 0 {
+        terms.push(format!("a release of {}", span(release_ns)));
+    }
+    if migration_ns > 0 {
+        terms.push(format!("a migration of {}", span(migration_ns)));
+    }
+    format!("That includes {} for each job: {}.", span(per_job_ns), terms.join(", "))
 }
 
 /// The reasons of refusals and obstacles to a promise, a sentence each.

@@ -135,6 +135,7 @@ pub fn check(admitted: bool) -> CpuCheckResult {
         utilisation: 0.4,
         demand: 0.4,
         best_effort_share: Some(0.6),
+        overheads: None,
         obstacles: vec![],
         requests: vec![request("sound", 0, true), request("late", 5_000 * MS, admitted)],
     }

@@ -22,6 +22,13 @@ pub static SCENARIO: Table = Table {
             "How tasks are scheduled.",
         ),
         optional(
+            "overheads",
+            Kind::Table(&OVERHEADS),
+            "none",
+            "{ switch = \"6 us\" }",
+            "What scheduling itself costs.",
+        ),
+        optional(
             "reservation",
             Kind::Tables(&NAMED_RESERVATION),
             "none",
@@ -76,7 +83,7 @@ pub static RECORDING: Table = Table {
 /// `[cpu]`
 pub static CPU: Table = Table {
     name: "cpu",
-    doc: "The machine. Context switches take no time.",
+    doc: "The machine. Context switches take no time but what `overheads` says.",
     keys: &[
         optional("cpus", Kind::Whole(1, CpuSet::MOST), "1", "4", "Number of CPUs."),
         optional(
@@ -102,6 +109,32 @@ pub static CPU: Table = Table {
             "\"100 ms\"",
             "Interval between migrations of best-effort tasks to clusters where they get more; \
              \"0 s\" for never.",
+        ),
+    ],
+};
+
+/// `[overheads]`
+pub static OVERHEADS: Table = Table {
+    name: "cpu-overheads",
+    doc: "What scheduling itself costs, measured on the machine. Admission adds to each job of a reservation \
+          two switches (to the job, and back to the task that it preempted), a release, and a migration where \
+          CPUs share a queue. A simulation adds as much to the work after each wake-up.",
+    keys: &[
+        optional("switch", Kind::Time, "\"0 s\"", "\"6 us\"", "A switch between two tasks."),
+        optional(
+            "release",
+            Kind::Time,
+            "\"0 s\"",
+            "\"4 us\"",
+            "A timer or wake-up that releases a job.",
+        ),
+        optional(
+            "migration",
+            Kind::Time,
+            "\"0 s\"",
+            "\"20 us\"",
+            "What a job loses that continues on another CPU, such as the content of caches. Without effect \
+             where each CPU has its own queue.",
         ),
     ],
 };

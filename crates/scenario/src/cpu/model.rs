@@ -15,6 +15,9 @@ pub const MAX_TASKS: u32 = 10_000;
 /// Least execution time of a job, so that every job makes progress.
 pub const LEAST_COST: Span = Span(1_000);
 
+/// The greatest overhead.
+pub const MAX_OVERHEAD: Span = Span::from_millis(100);
+
 /// A whole scenario file for CPUs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CpuScenario {
@@ -24,6 +27,8 @@ pub struct CpuScenario {
     pub path: PathBuf,
     /// The CPUs.
     pub cpu: Cpu,
+    /// What scheduling itself costs.
+    pub overheads: Overheads,
     /// How tasks are scheduled.
     pub policy: CpuPolicyChoice,
     /// Reservations that tasks refer to, in file order.
@@ -70,6 +75,26 @@ impl Cpu {
     pub fn options(&self) -> clusters::Options {
         let (steal, balance) = (self.steal, self.balance);
         clusters::Options { steal, balance, ..clusters::Options::default() }
+    }
+}
+
+/// `[overheads]`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overheads {
+    /// A switch between two tasks.
+    pub switch: Span,
+    /// A timer or wake-up that releases a job.
+    pub release: Span,
+    /// What a job loses that continues on another CPU.
+    pub migration: Span,
+}
+
+impl Overheads {
+    /// What a job costs besides its work on these CPUs: the switch to it and the one back to the task that it
+    /// preempts, its release and, where CPUs share a queue, the migration of the preempted task.
+    pub fn of_job(&self, cpu: &Cpu) -> Span {
+        let migration = if cpu.cluster > 1 { self.migration } else { Span::ZERO };
+        self.switch + self.switch + self.release + migration
     }
 }
 

@@ -5,8 +5,8 @@ use laxity_cpu::registry::{Options, POLICIES};
 use laxity_cpu::{CpuSet, Nice};
 
 use super::model::{
-    Cost, Cpu, CpuScenario, Gap, Late, RecordedSleeps, RecordedTasks, Reserved, Step, TaskChange,
-    TaskClass, TaskServer, Work,
+    Cost, Cpu, CpuScenario, Gap, Late, Overheads, RecordedSleeps, RecordedTasks, Reserved, Step,
+    TaskChange, TaskClass, TaskServer, Work,
 };
 use super::read::reservation::NONE;
 use crate::printer::{Printer, decimal, quoted, range, time};
@@ -24,6 +24,13 @@ impl CpuScenario {
         out.unless("cluster", self.cpu.cluster, own.cluster, u32::to_string);
         out.unless("steal", self.cpu.steal, own.steal, bool::to_string);
         out.unless("balance", self.cpu.balance, own.balance, time);
+        if self.overheads != Overheads::default() {
+            out.line("\n[overheads]");
+            let Overheads { switch, release, migration } = self.overheads;
+            out.unless("switch", switch, Span::ZERO, time);
+            out.unless("release", release, Span::ZERO, time);
+            out.unless("migration", migration, Span::ZERO, time);
+        }
         out.cpu_policy(self);
         if !self.reservations.is_empty() {
             out.line("\n# Servers that the tasks which name them share.");

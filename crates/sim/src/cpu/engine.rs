@@ -26,12 +26,14 @@ pub struct Machine {
     pub until: Time,
     /// For what tasks draw.
     pub seed: u64,
+    /// What scheduling adds to the work of a task after each wake-up.
+    pub job_overhead: Span,
 }
 
 impl Machine {
     /// One CPU.
     pub fn single(until: Time, seed: u64) -> Machine {
-        Machine { cpus: 1, until, seed }
+        Machine { cpus: 1, until, seed, job_overhead: Span::ZERO }
     }
 }
 
@@ -144,6 +146,7 @@ struct Engine<'a, P, O> {
     events: BinaryHeap<Reverse<(Time, u64, Event)>>,
     posted: u64,
     unseen: usize,
+    job_overhead: u64,
 }
 
 /// Simulates `tasks` under `policy`. Task ids are the places in `tasks`.
@@ -178,6 +181,7 @@ pub fn run<P: Policy, O: Observer>(
         events: BinaryHeap::with_capacity(2 * tasks.len()),
         posted: 0,
         unseen: 0,
+        job_overhead: machine.job_overhead.0,
     };
     for (i, task) in tasks.iter().enumerate() {
         engine.post(task.joins, Event::Join(i as u32));
@@ -400,7 +404,9 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
         }
         match self.step(now, task)? {
             Action::Run(_) | Action::Wake(_) => {
-                self.actors[task as usize].presence = Presence::Runnable;
+                let actor = &mut self.actors[task as usize];
+                actor.presence = Presence::Runnable;
+                actor.remaining = actor.remaining.saturating_add(self.job_overhead);
                 self.observer.woke(now, TaskId(task));
                 self.policy.wake(now, TaskId(task));
                 if let Workload::Poller { gap } = &self.tasks[task as usize].workload {

@@ -26,7 +26,7 @@ pub use record::{Recording, Slice};
 pub use run_record::RowSink;
 pub use simulate::{
     CpuRun, CpuSimulationError, readings, result, simulate, simulate_all, simulate_policy,
-    simulate_recorded,
+    simulate_recorded, with_overheads,
 };
 pub use source::{RecordingError, RecordingProblem, attributes, tasks};
 pub use task::{Change, Gap, Late, Step, Task, Workload};

@@ -1,12 +1,13 @@
 //! Runs of a CPU scenario: one policy and seed, or many in parallel.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use indexmap::IndexMap;
 use laxity_core::{Histogram, PolicyOptions as _, Span, Time};
 use laxity_cpu::clusters::{self, BuildError, LayoutError};
 use laxity_cpu::registry::{self, Options};
-use laxity_cpu::{Policy, Service, TaskId};
+use laxity_cpu::{Attributes, Policy, Service, TaskId};
 use laxity_results::{CpuPolicyResult, CpuSimulationResult, CpuTaskResult, TaskKind};
 use laxity_scenario::cpu::CpuScenario;
 
@@ -141,7 +142,7 @@ pub fn simulate<O: Observer>(
     observer: &mut O,
     control: &Control,
 ) -> Result<CpuRun, CpuSimulationError> {
-    let machine = Machine { cpus: scenario.cpu.cpus, until: Time(duration.0), seed };
+    let machine = machine(scenario, seed, duration);
     drive(scenario, policy, Drive { tasks, machine, observer, sink: None, control }, duration)
 }
 
@@ -158,18 +159,46 @@ pub fn simulate_recorded<O: Observer>(
     (observer, sink): (&mut O, RowSink<'_>),
     control: &Control,
 ) -> Result<CpuRun, CpuSimulationError> {
-    let machine = Machine { cpus: scenario.cpu.cpus, until: Time(duration.0), seed };
+    let machine = machine(scenario, seed, duration);
     let run = Drive { tasks, machine, observer, sink: Some(sink), control };
     drive(scenario, policy, run, duration)
+}
+
+fn machine(scenario: &CpuScenario, seed: u64, duration: Span) -> Machine {
+    let job_overhead = scenario.overheads.of_job(&scenario.cpu);
+    Machine { cpus: scenario.cpu.cpus, until: Time(duration.0), seed, job_overhead }
+}
+
+/// The tasks with reservations as policies admit them: each budget enlarged by what scheduling costs a job.
+pub fn with_overheads<'a>(scenario: &CpuScenario, tasks: &'a [Task]) -> Cow<'a, [Task]> {
+    let overhead = scenario.overheads.of_job(&scenario.cpu);
+    if overhead == Span::ZERO {
+        return Cow::Borrowed(tasks);
+    }
+    let enlarge = |attributes: &mut Attributes| match &mut attributes.service {
+        Service::Hard(reservation) | Service::Soft(reservation) => {
+            reservation.budget = reservation.budget + overhead;
+        }
+        Service::BestEffort => {}
+    };
+    let mut tasks = tasks.to_vec();
+    for task in &mut tasks {
+        enlarge(&mut task.attributes);
+        task.changes.iter_mut().for_each(|change| enlarge(&mut change.attributes));
+    }
+    Cow::Owned(tasks)
 }
 
 fn drive<O: Observer>(
     scenario: &CpuScenario,
     policy: &str,
-    drive: Drive<'_, O>,
+    drive: Drive<'_, '_, O>,
     duration: Span,
 ) -> Result<CpuRun, CpuSimulationError> {
-    let (tasks, seed, control) = (drive.tasks, drive.machine.seed, drive.control);
+    let Drive { tasks, machine, observer, sink, control } = drive;
+    let enlarged = with_overheads(scenario, tasks);
+    let drive = Drive { tasks: &enlarged, machine, observer, sink, control };
+    let seed = machine.seed;
     let options = &scenario.policy.options;
     let done = match scenario.cpu.layout().map_err(CpuSimulationError::Layout)? {
         // On one CPU the policy runs in its own type.
@@ -196,8 +225,9 @@ pub fn simulate_policy<P: Policy + Send + 'static, O: Observer>(
     observer: &mut O,
     control: &Control,
 ) -> Result<CpuRun, CpuSimulationError> {
-    let machine = Machine { cpus: scenario.cpu.cpus, until: Time(duration.0), seed };
-    let run = Drive { tasks, machine, observer, sink: None, control };
+    let machine = machine(scenario, seed, duration);
+    let enlarged = with_overheads(scenario, tasks);
+    let run = Drive { tasks: &enlarged, machine, observer, sink: None, control };
     let done = registry::Visitor::visit(run, policy);
     finished(done, (name, tasks), (seed, duration), control)
 }
@@ -221,15 +251,15 @@ fn finished(
     Ok(CpuRun { policy: policy.to_owned(), seed, measure, ending, duration })
 }
 
-struct Drive<'a, O> {
-    tasks: &'a [Task],
+struct Drive<'t, 'a, O> {
+    tasks: &'t [Task],
     machine: Machine,
     observer: &'a mut O,
     sink: Option<RowSink<'a>>,
     control: &'a Control,
 }
 
-impl<O: Observer> registry::Visitor for Drive<'_, O> {
+impl<O: Observer> registry::Visitor for Drive<'_, '_, O> {
     type Output = Result<(Measure, Ending), EngineError>;
 
     fn visit<P: Policy + Send + 'static>(self, mut policy: P) -> Self::Output {

@@ -16,7 +16,7 @@ mod enabled {
 
     use crate::failure::Failure;
     use crate::live::cpu::status::{
-        CpuStatus, Inferred, ReservationStatus, STATUS_VERSION, Status,
+        CpuMax, CpuStatus, DeadlineServer, Inferred, ReservationStatus, STATUS_VERSION, Status,
     };
     use crate::live::cpu::task_name;
 
@@ -31,6 +31,7 @@ mod enabled {
                 CpuError::Refused { .. }
                 | CpuError::State(_)
                 | CpuError::Affinity(_)
+                | CpuError::Quota { .. }
                 | CpuError::AlreadyReserved
                 | CpuError::NotReserved
                 | CpuError::Pending
@@ -129,6 +130,8 @@ mod enabled {
             max_release_lateness_ns: c.max_release_lateness_ns,
             deadline_misses: c.deadline_misses,
             max_lateness_ns: c.max_lateness_ns,
+            deadline_server: cpu::deadline_server(c.cpu)
+                .map(|s| DeadlineServer { runtime_ns: s.runtime.0, period_ns: s.period.0 }),
         });
         let reservations = status.reservations.iter().map(|r| ReservationStatus {
             pid: r.pid,
@@ -140,6 +143,11 @@ mod enabled {
             tasks: r.tasks,
             deadline_misses: r.deadline_misses,
             max_lateness_ns: r.max_lateness_ns,
+            exceeds: r
+                .pid
+                .and_then(cpu::quota)
+                .filter(|quota| !quota.allows(&r.placed.reservation))
+                .map(cpu_max),
         });
         let inferred = status.inferred.iter().map(|t| Inferred {
             pid: t.pid,
@@ -159,7 +167,18 @@ mod enabled {
             inferred,
             unaccounted: status.unaccounted,
             misplaced_runs: status.misplaced_runs,
+            cpu_max: Vec::new(),
         }
+    }
+
+    fn cpu_max(quota: cpu::Quota) -> CpuMax {
+        let (runtime_ns, period_ns) = (quota.runtime.0, quota.period.0);
+        CpuMax { group: quota.group, runtime_ns, period_ns }
+    }
+
+    /// Limits of control groups, which the kernel does not enforce for this scheduler.
+    pub fn limits() -> Vec<CpuMax> {
+        cpu::quotas().into_iter().map(cpu_max).collect()
     }
 }
 
@@ -172,7 +191,7 @@ mod disabled {
     use laxity_kernel::cpu::record::Event;
 
     use crate::failure::Failure;
-    use crate::live::cpu::status::Status;
+    use crate::live::cpu::status::{CpuMax, Status};
 
     pub fn up(
         _: &str,
@@ -191,6 +210,10 @@ mod disabled {
 
     pub fn release(_: u32) -> Result<(), Failure> {
         Failure::without_kernel_for_cpus()
+    }
+
+    pub fn limits() -> Vec<CpuMax> {
+        Vec::new()
     }
 
     pub fn reservation_backend() -> Result<(Box<dyn ReservationBackend>, Option<String>), Failure> {

@@ -61,7 +61,8 @@ fn task_name(pid: u32) -> Option<String> {
 }
 
 fn status(args: &StatusArgs) -> Result<(), Failure> {
-    let status = StatusMonitor::default().status()?;
+    let mut status = StatusMonitor::default().status()?;
+    status.cpu_max = backend::limits();
     if args.json {
         return output::json(&status);
     }

@@ -26,6 +26,17 @@ pub struct Status {
     pub unaccounted: u64,
     /// The number of times that a reserved task ran on another CPU than that of its reservation.
     pub misplaced_runs: u64,
+    /// Limits of control groups with tasks (`cpu.max`), which the kernel does not enforce for this scheduler.
+    pub cpu_max: Vec<CpuMax>,
+}
+
+/// `cpu.max` of a control group.
+#[derive(Debug, Serialize)]
+pub struct CpuMax {
+    /// The path of the group.
+    pub group: String,
+    pub runtime_ns: u64,
+    pub period_ns: u64,
 }
 
 /// One CPU.
@@ -47,6 +58,16 @@ pub struct CpuStatus {
     pub deadline_misses: u64,
     /// The greatest lateness of such work.
     pub max_lateness_ns: u64,
+    /// The kernel's deadline server for sched_ext: what the CPU has beside real-time classes. `None` where the
+    /// kernel has none.
+    pub deadline_server: Option<DeadlineServer>,
+}
+
+/// CPU time that the kernel grants although a real-time class would take all.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct DeadlineServer {
+    pub runtime_ns: u64,
+    pub period_ns: u64,
 }
 
 /// One reservation.
@@ -65,6 +86,8 @@ pub struct ReservationStatus {
     pub deadline_misses: u64,
     /// The greatest lateness of such work.
     pub max_lateness_ns: u64,
+    /// `cpu.max` of its task's control group, if that is less.
+    pub exceeds: Option<CpuMax>,
 }
 
 impl ReservationStatus {
@@ -134,8 +157,10 @@ pub fn tables(status: &Status, style: Style) -> String {
         ));
     }
     if status.misplaced_runs > 0 {
-        notes.push(format!("Reserved tasks ran elsewhere {} times.", status.misplaced_runs));
+        notes.push(format!("Reserved tasks ran elsewhere {} times. ", status.misplaced_runs));
     }
+    notes.extend(beside_real_time(status));
+    notes.extend(limits(status));
     let caption = format!("Policy {}", status.policy);
     let cpus = Table::new(caption, columns).group("", rows.collect()).noted(notes.concat());
     let mut printed = text::table(&cpus, style);
@@ -148,6 +173,55 @@ pub fn tables(status: &Status, style: Style) -> String {
         printed.push_str(&text::table(&inferred(status), style));
     }
     printed
+}
+
+/// What reservations have beside real-time classes.
+fn beside_real_time(status: &Status) -> Option<String> {
+    if status.reservations.is_empty() {
+        return None;
+    }
+    let servers = status.cpus.iter().filter_map(|c| Some((c, c.deadline_server?)));
+    let servers = servers.filter(|(c, _)| c.reserved > 0.0);
+    let servers: Vec<String> = servers
+        .map(|(c, s)| {
+            let (runtime, period) = (ms(s.runtime_ns), ms(s.period_ns));
+            format!("CPU {} has {runtime} ms in every {period} ms", c.cpu)
+        })
+        .collect();
+    Some(if servers.is_empty() {
+        "Real-time classes may take all of a CPU: the kernel has no deadline server for sched_ext, or \
+         debugfs is not mounted. "
+            .to_owned()
+    } else {
+        format!("Beside real-time classes {}. ", servers.join(", "))
+    })
+}
+
+/// Limits of control groups that are not enforced, and reservations beyond them.
+fn limits(status: &Status) -> Option<String> {
+    /// Groups that are named.
+    const NAMED: usize = 3;
+    if status.cpu_max.is_empty() {
+        return None;
+    }
+    let limit = |m: &CpuMax| {
+        format!("{}: {} ms in every {} ms", m.group, ms(m.runtime_ns), ms(m.period_ns))
+    };
+    let mut named: Vec<String> = status.cpu_max.iter().take(NAMED).map(limit).collect();
+    if status.cpu_max.len() > NAMED {
+        named.push(format!("{} more", status.cpu_max.len() - NAMED));
+    }
+    let mut text = format!("cpu.max is not enforced by sched_ext ({}). ", named.join("; "));
+    for r in &status.reservations {
+        if let Some(exceeded) = &r.exceeds {
+            text += &format!(
+                "The reservation of task {} exceeds that of {}. ",
+                r.task(),
+                exceeded.group
+            );
+        }
+    }
+    Some(text)
 }
 
 fn inferred(status: &Status) -> Table {
@@ -220,6 +294,10 @@ pub mod tests {
                 max_release_lateness_ns: 3_500,
                 deadline_misses: 2,
                 max_lateness_ns: 15_500,
+                deadline_server: Some(DeadlineServer {
+                    runtime_ns: 2_250_000,
+                    period_ns: 5_000_000,
+                }),
             }],
             reservations: vec![ReservationStatus {
                 pid: Some(369),
@@ -231,6 +309,7 @@ pub mod tests {
                 tasks: 2,
                 deadline_misses: 1,
                 max_lateness_ns: 12_000,
+                exceeds: Some(cpu_max()),
             }],
             inferred: vec![Inferred {
                 pid: 471,
@@ -241,7 +320,12 @@ pub mod tests {
             }],
             unaccounted: 0,
             misplaced_runs: 3,
+            cpu_max: vec![cpu_max()],
         }
+    }
+
+    fn cpu_max() -> CpuMax {
+        CpuMax { group: "/games".into(), runtime_ns: 20_000_000, period_ns: 100_000_000 }
     }
 
     /// Fails when a value is missing in the tables, or a key of the JSON is renamed.
@@ -259,6 +343,9 @@ pub mod tests {
             "player",
             "12.5",
             "ran elsewhere 3 times",
+            "has 2.25 ms in every 5 ms",
+            "/games: 20 ms in every 100 ms",
+            "of task 369 exceeds that of /games",
         ] {
             assert!(text.contains(value), "no {value} in:\n{text}");
         }

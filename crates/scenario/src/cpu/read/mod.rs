@@ -11,7 +11,7 @@ use std::path::Path;
 
 use laxity_cpu::CpuSet;
 
-use super::model::{Cpu, CpuPolicyChoice, CpuScenario, MAX_TASKS};
+use super::model::{Cpu, CpuPolicyChoice, CpuScenario, MAX_OVERHEAD, MAX_TASKS, Overheads};
 use crate::document::{self, DocumentKind};
 use crate::problem::{Problems, ScenarioError};
 use crate::read::walk::{Section, Value, shown};
@@ -46,6 +46,10 @@ pub(crate) fn scenario(
     cx: &mut Context<'_, '_>,
 ) -> Option<CpuScenario> {
     let cpu = root.table("cpu", cx.out).and_then(|s| cpu(&s, cx.out));
+    let overheads = match root.has("overheads") {
+        true => root.table("overheads", cx.out).map(|s| overheads(&s, cx.out)),
+        false => Some(Overheads::default()),
+    };
     let policy = match root.has("policy") {
         true => root.table("policy", cx.out).map(|s| policy::read(&s, cpu, cx.out)),
         false => Some(CpuPolicyChoice::default()),
@@ -63,6 +67,7 @@ pub(crate) fn scenario(
         name: file::stem(path),
         path: path.to_owned(),
         cpu: cpu?,
+        overheads: overheads?,
         policy: policy?,
         reservations,
         tasks,
@@ -89,6 +94,19 @@ fn cpu(section: &Section<'_>, out: &mut Problems<'_>) -> Option<Cpu> {
         return None;
     }
     Some(Cpu { cpus, cluster, steal, balance })
+}
+
+fn overheads(section: &Section<'_>, out: &mut Problems<'_>) -> Overheads {
+    let mut time = |name| {
+        let time = section.time(name, out).unwrap_or_default();
+        if time > MAX_OVERHEAD {
+            let what = format!("{time} is no cost of scheduling");
+            section.wrong(name, out, what, format!("give at most {MAX_OVERHEAD}"));
+        }
+        time
+    };
+    let (switch, release, migration) = (time("switch"), time("release"), time("migration"));
+    Overheads { switch, release, migration }
 }
 
 /// Checks of all tasks together.

@@ -1,0 +1,115 @@
+//! The kernel's deadline server for sched_ext: CPU time that tasks of this scheduler have on a CPU although tasks of a
+//! real-time class would take all of it. Linux 6.18 has none, 7.3 has.
+
+use std::fmt;
+
+use laxity_core::Span;
+use laxity_cpu::{Reservation, Share};
+
+/// What the kernel grants: a runtime in every period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeadlineServer {
+    /// CPU time.
+    pub runtime: Span,
+    /// In every such time.
+    pub period: Span,
+}
+
+/// The kernel's own, for CPUs without reservations.
+const DEFAULT: DeadlineServer =
+    DeadlineServer { runtime: Span::from_millis(50), period: Span::from_millis(1_000) };
+/// The greatest share: beyond it the kernel refuses, and real-time tasks need some time, too.
+const MAX_SHARE: Share = Share::per_mille(950);
+/// The shortest period: each one may preempt a real-time task.
+const MIN_PERIOD: Span = Span(500_000);
+
+impl DeadlineServer {
+    /// The server for reservations of one CPU and the least share of best effort, which waits in the same queue.
+    /// The server begins as late as it can, so its period is half of the shortest one of a reservation.
+    pub fn sized(reservations: &[Reservation], best_effort_min: Share) -> DeadlineServer {
+        let Some(shortest) = reservations.iter().map(|r| r.period).min() else { return DEFAULT };
+        let period = Span(shortest.0 / 2).clamp(MIN_PERIOD, DEFAULT.period);
+        let shares = reservations.iter().map(|r| Share::up(r.budget, r.period));
+        let share = shares.fold(best_effort_min, Share::plus).min(MAX_SHARE);
+        // Whole microseconds, rounded up: a share is a binary fraction.
+        let runtime = Span(share.of(period).0.div_ceil(1000) * 1000);
+        DeadlineServer { runtime, period }
+    }
+}
+
+impl fmt::Display for DeadlineServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in every {}", self.runtime, self.period)
+    }
+}
+
+#[cfg(feature = "kernel")]
+pub use kernel::deadline_server;
+#[cfg(feature = "kernel")]
+pub(super) use kernel::{reset, size};
+
+#[cfg(feature = "kernel")]
+mod kernel {
+    use std::fs;
+    use std::io;
+
+    use super::*;
+    use crate::cpu::system;
+
+    const FOLDER: &str = "/sys/kernel/debug/sched/ext_server";
+
+    /// The server of a CPU; `None` where the kernel has none, or debugfs is not mounted.
+    pub fn deadline_server(cpu: u32) -> Option<DeadlineServer> {
+        let read = |file: &str| {
+            let text = fs::read_to_string(format!("{FOLDER}/cpu{cpu}/{file}")).ok()?;
+            text.trim().parse().ok().map(Span)
+        };
+        Some(DeadlineServer { runtime: read("runtime")?, period: read("period")? })
+    }
+
+    /// Sizes the server of a CPU, where there is one. A kernel that refuses keeps the one before, which `status` shows.
+    pub(in crate::cpu) fn size(cpu: u32, reservations: &[Reservation], best_effort_min: Share) {
+        let _ = set(cpu, DeadlineServer::sized(reservations, best_effort_min));
+    }
+
+    fn set(cpu: u32, new: DeadlineServer) -> io::Result<()> {
+        let Some(old) = deadline_server(cpu).filter(|old| *old != new) else { return Ok(()) };
+        let write = |file: &str, span: Span| {
+            fs::write(format!("{FOLDER}/cpu{cpu}/{file}"), span.0.to_string())
+        };
+        // The kernel checks runtime and share at each step: neither exceeds both of the old and the new server.
+        if new.period >= old.period {
+            write("period", new.period)?;
+            write("runtime", new.runtime)
+        } else {
+            write("runtime", new.runtime)?;
+            write("period", new.period)
+        }
+    }
+
+    /// Returns the servers of all CPUs to what the kernel starts with.
+    pub(in crate::cpu) fn reset() {
+        for cpu in system::online().unwrap_or_default() {
+            size(cpu, &[], Share::ZERO);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Fails when the server has less than the reservations need, or a period in which it may begin too late.
+    #[test]
+    fn servers_cover_reservations_and_the_least_best_effort() {
+        let of =
+            |budget, period| Reservation::new(Span::from_millis(budget), Span::from_millis(period));
+        let sized =
+            |all: &[Reservation]| DeadlineServer::sized(all, Share::per_mille(50)).to_string();
+        assert_eq!(sized(&[]), "50 ms in every 1000 ms");
+        assert_eq!(sized(&[of(4, 20)]), "2.5 ms in every 10 ms");
+        assert_eq!(sized(&[of(4, 20), of(50, 100)]), "7.5 ms in every 10 ms");
+        assert_eq!(sized(&[of(95, 100)]), "47.5 ms in every 50 ms");
+        assert_eq!(sized(&[of(1000, 10_000)]), "150 ms in every 1000 ms");
+    }
+}
