@@ -334,8 +334,8 @@ mod live {
     /// Links with parts missing, changes from the page of `laxity web`, users without permission, qdiscs that were there
     /// before, qdiscs that other programs remove, and namespaces that are deleted under traffic.
     ///
-    /// Fails when a change that was confirmed does not reach the kernel; when instances of deleted namespaces stay, tried without `stale::remove`; when others may enter, tried
-    /// with mode 0755.
+    /// Fails when a change that was confirmed does not reach the kernel; when instances of deleted namespaces stay,
+    /// tried without `stale::remove`; when others may enter, tried with mode 0755.
     #[test]
     fn commands_leave_nothing_behind() {
         if !available() {

@@ -155,8 +155,7 @@ fn a_reservation_counts_from_when_it_is_in_force() {
     assert_eq!(in_force(&gone), [(0, vec![("a".to_owned(), 40)])]);
 }
 
-// Fails when overheads do not count, or a suggestion includes them: tried without `with_overheads`, and without
-// `subtract_overhead`.
+// Fails when overheads do not count (`with_overheads`), or a suggestion includes them (`subtract_overhead`).
 #[test]
 fn overheads_count_in_admission() {
     let with = |overheads: &str, budget: &str| {
