@@ -12,6 +12,7 @@ PATH=$PATH:/usr/sbin:/sbin
 rust cargo
 program need python3 python3 python3 python python3 python3
 program need ip iproute2 iproute iproute2 iproute2 iproute2
+python_venv need
 program need chromium chromium chromium chromium chromium chromium
 get_needs
 is_root || { say "pictures.sh makes network namespaces: run it as root"; exit "$lacks"; }
@@ -65,9 +66,14 @@ sleep 2
 
 say "the recording"
 ln -s "$(readlink -f "$laxity")" "$work/laxity"
-RECORD_TITLE="laxity check admits a link, laxity simulate compares policies on it, laxity top watches one live" \
-    RECORD_SHOWN_AS="nsenter --net=/run/netns/$link env =" \
-    within "$link" unshare --mount sh -c 'mount -t bpf bpf /sys/fs/bpf 2>/dev/null; exec "$@"' sh env PATH="$work:$PATH" RECORD_ROWS=26 RECORD_COLUMNS=104 scripts/record.py docs/figures/terminal.svg \
+python3 -m venv "$work/venv"
+"$work/venv/bin/pip" install --quiet --disable-pip-version-check pyte==0.8.2
+export RECORD_TITLE="laxity check admits a link, laxity simulate compares policies on it, laxity top watches one live"
+export RECORD_ROWS=26 RECORD_COLUMNS=104
+# A file system of BPF programs of its own, or links of this machine would be seen, too.
+# shellcheck disable=SC2016 # expanded by that shell
+within "$link" unshare --mount sh -c 'mount -t bpf bpf /sys/fs/bpf 2>/dev/null; exec "$@"' sh \
+    env PATH="$work:$PATH" "$work/venv/bin/python" scripts/record.py docs/figures/terminal.svg \
     "4:laxity check scenarios/access-link.toml" \
     "20:laxity simulate scenarios/access-link.toml --policy background,exact,slack" \
     "15:····↓⏎·················q:laxity top --interval 250ms"

@@ -105,16 +105,16 @@ def compare(sets: int) -> Tuple[Dict[str, int], List[str]]:
         # A task does not interfere with its equals there, so sets with equal flows are left out.
         if len(set(flows)) < len(flows):
             continue
-        ours, theirs = admitted(packet, flows), in_time(packet, flows)
-        if theirs is None:
+        laxity_admits, pyrta_admits = admitted(packet, flows), in_time(packet, flows)
+        if pyrta_admits is None:
             # A busy interval without end: the load is one or more.
             counts["no bound"] += 1
-        elif ours == theirs:
-            counts["both admit" if ours else "both refuse"] += 1
-        elif theirs and flows[0].bucket is not None:
+        elif laxity_admits == pyrta_admits:
+            counts["both admit" if laxity_admits else "both refuse"] += 1
+        elif pyrta_admits and flows[0].bucket is not None:
             counts["whole packets"] += 1
         else:
-            unexplained.append(f"set {seed}: Laxity {ours}, pyRTA {theirs}: {packet} {flows}")
+            unexplained.append(f"set {seed}: Laxity {laxity_admits}, pyRTA {pyrta_admits}: {packet} {flows}")
     return counts, unexplained
 
 

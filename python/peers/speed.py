@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Callable, Deque, Optional
+from typing import Callable, Deque, List, Optional, Tuple
 
 import numpy
 
@@ -31,6 +31,19 @@ def least(work: Callable[[], object], runs: int = 5) -> float:
         work()
         times.append(time.process_time() - began)
     return min(times)
+
+
+def process(command: List[str]) -> Tuple[float, float]:
+    """The least CPU time of five runs of a process, and the time that passes in that run; both in seconds."""
+    took = []
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        began = time.perf_counter()
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        wall = time.perf_counter() - began
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        took.append((after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall))
+    return min(took)
 
 
 def scenario(flows: int) -> laxity.Scenario:
@@ -73,21 +86,9 @@ def main() -> int:
     print(f"the same by FIFO in Python: {fifo:.3f} s, {PACKETS / fifo:,.0f} packets a second, "
           f"{2 * PACKETS / fifo:,.0f} calls")
 
-    started = []
-    for code in ("", "import laxity; laxity.Curve"):
-        def run() -> None:
-            subprocess.run([sys.executable, "-c", code], check=True)
-        took = []
-        for _ in range(5):
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            began = time.perf_counter()
-            run()
-            wall = time.perf_counter() - began
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            took.append((after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall))
-        started.append(min(took))
-    print(f"import with the compiled part: {(started[1][0] - started[0][0]) * 1e3:.0f} ms of CPU, "
-          f"{(started[1][1] - started[0][1]) * 1e3:.0f} ms in all")
+    empty, own_import = [process([sys.executable, "-c", code]) for code in ("", "import laxity; laxity.Curve")]
+    print(f"import with the compiled part: {(own_import[0] - empty[0]) * 1e3:.0f} ms of CPU, "
+          f"{(own_import[1] - empty[1]) * 1e3:.0f} ms in all")
 
     if len(sys.argv) > 1:
         with tempfile.TemporaryDirectory() as folder:
@@ -96,14 +97,9 @@ def main() -> int:
             rows = zip(times.tolist(), sizes.tolist(), names[flows].tolist())
             trace.write_text("time_ns,bytes,flow\n" + "".join(f"{t},{size},{flow}\n" for t, size, flow in rows))
             file.write_text(link.to_toml())
-            took_all = []
-            for _ in range(5):
-                before = resource.getrusage(resource.RUSAGE_CHILDREN)
-                subprocess.run([sys.argv[1], "simulate", str(file), "--trace", str(trace), "--policy", "exact", "--json"],
-                               check=True, stdout=subprocess.DEVNULL)
-                after = resource.getrusage(resource.RUSAGE_CHILDREN)
-                took_all.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-        print(f"the same packets by the command: {min(took_all):.3f} s, so Python takes {own / min(took_all):.2f} times that")
+            command, _ = process(
+                [sys.argv[1], "simulate", str(file), "--trace", str(trace), "--policy", "exact", "--json"])
+        print(f"the same packets by the command: {command:.3f} s, so Python takes {own / command:.2f} times that")
     return 0
 
 

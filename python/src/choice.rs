@@ -179,18 +179,22 @@ impl Request {
 }
 
 fn no_seed(seed: &Bound<'_, PyAny>) -> PyErr {
-    let shown = seed.repr().map_or_else(|_| "this".to_owned(), |text| text.to_string());
     error::input(format_args!(
-        "seeds: {shown} is no seed: give a whole number from 0 to 2^64 - 1, or several"
+        "seeds: {} is no seed: give a whole number from 0 to 2^64 - 1, or several",
+        repr_of(seed)
     ))
 }
 
 fn no_policy(policy: &Bound<'_, PyAny>) -> PyErr {
-    let shown = policy.repr().map_or_else(|_| "this".to_owned(), |text| text.to_string());
     error::input(format_args!(
-        "policies: {shown} is no policy: give the name of a built-in one, a class, or a function that returns a \
-         policy for the scenario; or a dictionary of these by the names in results"
+        "policies: {} is no policy: give the name of a built-in one, a class, or a function that returns a \
+         policy for the scenario; or a dictionary of these by the names in results",
+        repr_of(policy)
     ))
+}
+
+fn repr_of(value: &Bound<'_, PyAny>) -> String {
+    value.repr().map_or_else(|_| "this".to_owned(), |text| text.to_string())
 }
 
 /// The name of a class or function.

@@ -11,7 +11,6 @@ use laxity_cpu::{Admitted, Attributes, CpuId, Pick, Policy, Refusal, TaskId};
 use laxity_scenario::Document;
 use laxity_scenario::cpu::CpuScenario;
 use laxity_sim::Control;
-use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 
 use crate::cpu_policy::PyAttributes;
@@ -61,27 +60,6 @@ impl Callback {
         Ok((callback, failure))
     }
 
-    /// Calls a method and reads its answer; the default after an exception.
-    fn call<T: Default>(
-        &self,
-        method: &Py<PyAny>,
-        args: impl for<'py> PyCallArgs<'py>,
-        read: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
-    ) -> T {
-        if self.failure.is_set() {
-            return T::default();
-        }
-        let answer = Python::attach(|py| read(&method.bind(py).call1(args)?));
-        answer.unwrap_or_else(|error| {
-            self.failure.note(error);
-            T::default()
-        })
-    }
-
-    fn tell(&self, method: &Py<PyAny>, args: impl for<'py> PyCallArgs<'py>) {
-        self.call(method, args, |_| Ok(()));
-    }
-
     fn admitted(
         &self,
         now: Time,
@@ -90,7 +68,7 @@ impl Callback {
         attributes: &Attributes,
     ) -> Admitted {
         let args = (now.0, task.0, PyAttributes(*attributes));
-        let from: Option<u64> = self.call(method, args, |answer| answer.extract());
+        let from: Option<u64> = self.failure.call(method, args, |answer| answer.extract());
         Admitted { from: from.map_or(now, |from| Time(from).max(now)) }
     }
 }
@@ -122,7 +100,7 @@ impl Policy for Callback {
     fn leave(&mut self, now: Time, task: TaskId, ran: Span) {
         // What does not care about departures is asked for the next task all the same.
         let method = self.leave.as_ref().unwrap_or(&self.block);
-        self.tell(method, (now.0, task.0, ran.0));
+        self.failure.tell(method, (now.0, task.0, ran.0));
     }
 
     fn change(
@@ -136,29 +114,30 @@ impl Policy for Callback {
     }
 
     fn wake(&mut self, now: Time, task: TaskId) {
-        self.tell(&self.wake, (now.0, task.0));
+        self.failure.tell(&self.wake, (now.0, task.0));
     }
 
     fn block(&mut self, now: Time, task: TaskId, ran: Span) {
-        self.tell(&self.block, (now.0, task.0, ran.0));
+        self.failure.tell(&self.block, (now.0, task.0, ran.0));
     }
 
     fn ran(&mut self, now: Time, task: TaskId, ran: Span) {
-        self.tell(&self.ran, (now.0, task.0, ran.0));
+        self.failure.tell(&self.ran, (now.0, task.0, ran.0));
     }
 
     fn timer(&mut self, now: Time) {
         if let Some(timer) = &self.timer {
-            self.tell(timer, (now.0,));
+            self.failure.tell(timer, (now.0,));
         }
     }
 
     fn next_event(&self) -> Option<Time> {
-        let next: Option<u64> = self.call(self.next_event.as_ref()?, (), |answer| answer.extract());
+        let next: Option<u64> =
+            self.failure.call(self.next_event.as_ref()?, (), |answer| answer.extract());
         next.map(Time)
     }
 
     fn pick(&mut self, now: Time, cpu: CpuId) -> Option<Pick> {
-        self.call(&self.pick, (now.0, cpu.0), picked)
+        self.failure.call(&self.pick, (now.0, cpu.0), picked)
     }
 }

@@ -1,14 +1,12 @@
 //! A CPU policy step by step, and the attributes of tasks.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use laxity_core::{Span, Time};
 use laxity_cpu::registry::{self, Options};
 use laxity_cpu::{Attributes, CpuId, CpuSet, GroupId, Nice, Policy, Reservation, Service, TaskId};
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
 
+use crate::stepped::Stepped;
 use crate::{error, number};
 
 /// The most tasks: policies have tables up to the greatest number.
@@ -92,33 +90,19 @@ impl PyAttributes {
     }
 }
 
-struct State {
-    policy: Box<dyn Policy + Send>,
-    now: u64,
-}
-
 /// A policy for one CPU, driven by calls with instants in ns that never decrease.
 ///
 /// At one instant: first `ran`, `block` or `leave` of the task that ran; then `join`, `wake` and
 /// `change`; then `timer`, if `next_event` is due; then `pick`.
 #[pyclass(frozen, module = "laxity", name = "CpuPolicy")]
 pub struct PyCpuPolicy {
-    state: Mutex<State>,
+    state: Stepped<Box<dyn Policy + Send>>,
     name: String,
 }
 
 impl PyCpuPolicy {
-    /// Waits without the GIL: the thread that holds the lock may need it for an exception.
-    fn state(&self) -> MutexGuard<'_, State> {
-        Python::attach(|py| self.state.lock_py_attached(py)).unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn at<T>(&self, now: u64, step: impl FnOnce(&mut dyn Policy) -> PyResult<T>) -> PyResult<T> {
-        error::guarded(|| {
-            let mut state = self.state();
-            error::advance(&mut state.now, now)?;
-            step(&mut *state.policy)
-        })
+        error::guarded(|| step(&mut *self.state.at(now)?.steps))
     }
 }
 
@@ -141,8 +125,7 @@ impl PyCpuPolicy {
         };
         error::guarded(|| {
             let policy = registry::build(name, &options).map_err(error::input)?;
-            let state = Mutex::new(State { policy, now: 0 });
-            Ok(PyCpuPolicy { state, name: name.to_owned() })
+            Ok(PyCpuPolicy { state: Stepped::new(policy), name: name.to_owned() })
         })
     }
 
@@ -212,7 +195,7 @@ impl PyCpuPolicy {
 
     /// The latest instant of the next `timer`.
     fn next_event(&self) -> PyResult<Option<u64>> {
-        error::guarded(|| Ok(self.state().policy.next_event().map(|at| at.0)))
+        error::guarded(|| Ok(self.state.lock().steps.next_event().map(|at| at.0)))
     }
 
     /// The task that runs from now on, and until when at the latest without another event; `None` for

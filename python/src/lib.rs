@@ -22,6 +22,7 @@ mod policies;
 mod scenario;
 mod shown;
 mod simulate;
+mod stepped;
 mod stream_callback;
 mod stream_policy;
 mod sweep;

@@ -1,43 +1,26 @@
 //! A policy of the registry step by step, for simulators and programs with engines of their own.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use laxity_core::Time;
 use laxity_link::buffer::DropReason;
 use laxity_link::{LinkPolicy, Packet, registry};
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
 
 use crate::error;
 use crate::packet::{PyDeparture, PyPacket};
 use crate::scenario::PyScenario;
+use crate::stepped::Stepped;
 
-struct State {
+struct Steps {
     policy: Box<dyn LinkPolicy + Send>,
     drops: Vec<(Packet, DropReason)>,
-    /// The last instant reported: they never decrease.
-    now: u64,
 }
 
 /// A link policy, driven by calls with instants in ns that never decrease.
 #[pyclass(frozen, module = "laxity", name = "LinkPolicy")]
 pub struct PyLinkPolicy {
-    state: Mutex<State>,
+    state: Stepped<Steps>,
     flows: u32,
     name: String,
-}
-
-impl PyLinkPolicy {
-    /// Waits without the GIL: the thread that holds the lock may need it for an exception.
-    fn state(&self) -> MutexGuard<'_, State> {
-        Python::attach(|py| self.state.lock_py_attached(py)).unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn at(&self, now: u64) -> PyResult<MutexGuard<'_, State>> {
-        let mut state = self.state();
-        error::advance(&mut state.now, now)?;
-        Ok(state)
-    }
 }
 
 #[pymethods]
@@ -48,7 +31,7 @@ impl PyLinkPolicy {
         error::guarded(|| {
             let link = scenario.link()?;
             let policy = registry::build(name, &link.setup()).map_err(error::input)?;
-            let state = Mutex::new(State { policy, drops: Vec::new(), now: 0 });
+            let state = Stepped::new(Steps { policy, drops: Vec::new() });
             let flows = link.flow_names().count() as u32;
             Ok(PyLinkPolicy { state, flows, name: name.to_owned() })
         })
@@ -61,8 +44,8 @@ impl PyLinkPolicy {
             return Err(error::policy(format_args!("flow {flow}: the scenario has {flows} flows")));
         }
         error::guarded(|| {
-            let mut state = self.at(now)?;
-            let State { policy, drops, .. } = &mut *state;
+            let mut state = self.state.at(now)?;
+            let Steps { policy, drops } = &mut state.steps;
             let mut sink = |_: Time, packet: &Packet, reason| drops.push((*packet, reason));
             policy.enqueue(Time(now), packet.0, &mut sink);
             Ok(())
@@ -72,8 +55,8 @@ impl PyLinkPolicy {
     /// The packet to send on the free link, if any.
     fn dequeue(&self, now: u64) -> PyResult<Option<PyDeparture>> {
         error::guarded(|| {
-            let mut state = self.at(now)?;
-            let State { policy, drops, .. } = &mut *state;
+            let mut state = self.state.at(now)?;
+            let Steps { policy, drops } = &mut state.steps;
             let mut sink = |_: Time, packet: &Packet, reason| drops.push((*packet, reason));
             Ok(policy.dequeue(Time(now), &mut sink).map(PyDeparture))
         })
@@ -81,26 +64,31 @@ impl PyLinkPolicy {
 
     /// When `dequeue` may return a packet without a further arrival, after it returned none.
     fn next_event(&self) -> PyResult<Option<u64>> {
-        error::guarded(|| Ok(self.state().policy.next_event().map(|at| at.0)))
+        error::guarded(|| Ok(self.state.lock().steps.policy.next_event().map(|at| at.0)))
     }
 
     /// Reports that the link sent nothing for longer than its downstream backlog, though packets waited.
     fn handle_stall(&self) -> PyResult<()> {
         error::guarded(|| {
-            self.state().policy.handle_stall();
+            self.state.lock().steps.policy.handle_stall();
             Ok(())
         })
     }
 
     /// The number of packets that wait.
     fn waiting(&self) -> PyResult<usize> {
-        error::guarded(|| Ok(self.state().policy.waiting()))
+        error::guarded(|| Ok(self.state.lock().steps.policy.waiting()))
     }
 
     /// The packets dropped since the last call, each with the reason.
     fn drops(&self) -> Vec<(PyPacket, &'static str)> {
-        let mut state = self.state();
-        state.drops.drain(..).map(|(packet, reason)| (PyPacket(packet), reason.name())).collect()
+        let mut state = self.state.lock();
+        state
+            .steps
+            .drops
+            .drain(..)
+            .map(|(packet, reason)| (PyPacket(packet), reason.name()))
+            .collect()
     }
 
     fn __repr__(&self) -> String {

@@ -14,7 +14,6 @@ use laxity_dwcs::{Rank, Record};
 use laxity_scenario::Document;
 use laxity_scenario::stream::StreamScenario;
 use laxity_sim::Control;
-use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 
 use crate::error;
@@ -133,27 +132,6 @@ impl Callback {
         Ok((callback, failure))
     }
 
-    /// Calls a method and reads its answer; the default after an exception.
-    fn call<T: Default>(
-        &self,
-        method: &Py<PyAny>,
-        args: impl for<'py> PyCallArgs<'py>,
-        read: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
-    ) -> T {
-        if self.failure.is_set() {
-            return T::default();
-        }
-        let answer = Python::attach(|py| read(&method.bind(py).call1(args)?));
-        answer.unwrap_or_else(|error| {
-            self.failure.note(error);
-            T::default()
-        })
-    }
-
-    fn tell(&self, method: &Py<PyAny>, args: impl for<'py> PyCallArgs<'py>) {
-        self.call(method, args, |_| Ok(()));
-    }
-
     /// A stream that waits, or `None`.
     fn picked(&self, answer: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
         if answer.is_none() {
@@ -220,7 +198,7 @@ impl Structure for Callback {
         if before.waiting() || record.waiting() {
             let class = self.classes.get(slot as usize).copied().unwrap_or(0);
             let head = PyStreamHead { stream: slot, class, record };
-            self.tell(&self.update, (slot, record.waiting().then_some(head)));
+            self.failure.tell(&self.update, (slot, record.waiting().then_some(head)));
         }
     }
 
@@ -229,7 +207,7 @@ impl Structure for Callback {
         if self.waiting == 0 {
             return None;
         }
-        self.call(&self.pick, (now.0,), |answer| self.picked(answer))
+        self.failure.call(&self.pick, (now.0,), |answer| self.picked(answer))
     }
 
     fn expired(&mut self, now: Time) -> Option<u32> {
@@ -238,7 +216,7 @@ impl Structure for Callback {
 
     fn next_release(&mut self) -> Option<Time> {
         let method = self.next_event.as_ref().filter(|_| self.waiting > 0)?;
-        self.call(method, (), |answer| {
+        self.failure.call(method, (), |answer| {
             let at: Option<u64> = answer.extract()?;
             match at {
                 Some(at) if Time(at) <= self.now => Err(error::policy(format_args!(
@@ -252,13 +230,13 @@ impl Structure for Callback {
 
     fn served(&mut self, slot: u32) {
         if let Some(served) = &self.served {
-            self.tell(served, (slot,));
+            self.failure.tell(served, (slot,));
         }
     }
 
     fn missed(&mut self, slot: u32, count: u64) {
         if let Some(missed) = &self.missed {
-            self.tell(missed, (slot, count));
+            self.failure.tell(missed, (slot, count));
         }
     }
 }

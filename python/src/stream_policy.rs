@@ -1,7 +1,6 @@
 //! A stream policy of the registry step by step, for programs with engines of their own.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use laxity_core::{Bytes, Time};
 use laxity_dwcs::structure::Structure;
@@ -12,10 +11,10 @@ use laxity_scenario::stream::model::QueueLimit;
 use laxity_sim::stream::engine::Loss;
 use laxity_sim::stream::policy::{self, Visitor};
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
 
 use crate::error;
 use crate::scenario::PyScenario;
+use crate::stepped::Stepped;
 use crate::stream_callback::class_of;
 
 /// A packet of a stream.
@@ -159,13 +158,13 @@ impl Meter for Last {
 }
 
 /// A scheduler over any structure.
-trait Steps: Send {
+trait AnyScheduler: Send {
     fn arrive(&mut self, arrival: Time, stream: StreamId);
     fn next(&mut self, now: Time, fifos: &mut Fifos) -> (Decision, bool);
     fn window(&self, stream: StreamId) -> Option<Window>;
 }
 
-impl<S: Structure + Send> Steps for Scheduler<S, Last> {
+impl<S: Structure + Send> AnyScheduler for Scheduler<S, Last> {
     fn arrive(&mut self, arrival: Time, stream: StreamId) {
         let known = Scheduler::arrive(self, arrival, stream);
         debug_assert!(known.is_ok());
@@ -184,7 +183,7 @@ impl<S: Structure + Send> Steps for Scheduler<S, Last> {
 /// Joins the streams of a scenario.
 struct Join<'a>(&'a StreamScenario);
 
-type Joined = (Box<dyn Steps>, Vec<StreamId>);
+type Joined = (Box<dyn AnyScheduler>, Vec<StreamId>);
 
 impl Visitor<Last> for Join<'_> {
     type Output = Result<Joined, JoinError>;
@@ -203,11 +202,9 @@ impl Visitor<Last> for Join<'_> {
     }
 }
 
-struct State {
-    scheduler: Box<dyn Steps>,
+struct Steps {
+    scheduler: Box<dyn AnyScheduler>,
     fifos: Fifos,
-    /// The last instant reported: they never decrease.
-    now: u64,
     next_event: Option<u64>,
 }
 
@@ -216,23 +213,12 @@ struct State {
 /// It keeps the queues, and drops packets whose deadlines have passed when `dequeue` is called.
 #[pyclass(frozen, module = "laxity", name = "StreamPolicy")]
 pub struct PyStreamPolicy {
-    state: Mutex<State>,
+    state: Stepped<Steps>,
     streams: Vec<StreamId>,
     name: String,
 }
 
 impl PyStreamPolicy {
-    /// Waits without the GIL: the thread that holds the lock may need it for an exception.
-    fn state(&self) -> MutexGuard<'_, State> {
-        Python::attach(|py| self.state.lock_py_attached(py)).unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn at(&self, now: u64) -> PyResult<MutexGuard<'_, State>> {
-        let mut state = self.state();
-        error::advance(&mut state.now, now)?;
-        Ok(state)
-    }
-
     fn stream(&self, stream: u32) -> PyResult<StreamId> {
         self.streams.get(stream as usize).copied().ok_or_else(|| {
             let streams = self.streams.len();
@@ -262,7 +248,7 @@ impl PyStreamPolicy {
                 limit: scenario.streams[class as usize].buffer.unwrap_or(scenario.server.buffer),
             });
             let fifos = Fifos { queues: queues.collect(), ..Fifos::default() };
-            let state = Mutex::new(State { scheduler, fifos, now: 0, next_event: None });
+            let state = Stepped::new(Steps { scheduler, fifos, next_event: None });
             Ok(PyStreamPolicy { state, streams, name: name.to_owned() })
         })
     }
@@ -277,8 +263,8 @@ impl PyStreamPolicy {
     fn enqueue(&self, now: u64, packet: &PyStreamPacket) -> PyResult<()> {
         let stream = self.stream(packet.stream)?;
         error::guarded(|| {
-            let mut state = self.at(now)?;
-            let State { scheduler, fifos, .. } = &mut *state;
+            let mut state = self.state.at(now)?;
+            let Steps { scheduler, fifos, .. } = &mut state.steps;
             let queue = &mut fifos.queues[stream.slot()];
             if packet.arrival > now || packet.arrival < queue.last {
                 return Err(error::policy(format_args!(
@@ -307,8 +293,8 @@ impl PyStreamPolicy {
     /// The packet to send by the free server, if any may be sent.
     fn dequeue(&self, now: u64) -> PyResult<Option<PyStreamDeparture>> {
         error::guarded(|| {
-            let mut state = self.at(now)?;
-            let State { scheduler, fifos, next_event, .. } = &mut *state;
+            let mut state = self.state.at(now)?;
+            let Steps { scheduler, fifos, next_event } = &mut state.steps;
             let (decision, late) = scheduler.next(Time(now), fifos);
             *next_event = match decision {
                 Decision::Wait(until) => Some(until.0),
@@ -322,24 +308,31 @@ impl PyStreamPolicy {
 
     /// When `dequeue` may return a packet without a further arrival, after it returned none.
     fn next_event(&self) -> Option<u64> {
-        self.state().next_event
+        self.state.lock().steps.next_event
     }
 
     /// The number of packets that wait.
     fn waiting(&self) -> usize {
-        self.state().fifos.queues.iter().map(|queue| queue.packets.len()).sum()
+        self.state.lock().steps.fifos.queues.iter().map(|queue| queue.packets.len()).sum()
     }
 
     /// `(x, y)` of the rest of a stream's current window.
     fn window(&self, stream: u32) -> PyResult<(u16, u16)> {
         let id = self.stream(stream)?;
-        let window = self.state().scheduler.window(id);
+        let window = self.state.lock().steps.scheduler.window(id);
         Ok(window.map_or((0, 0), |window| (window.x, window.y)))
     }
 
     /// The packets dropped since the last call, each with the reason.
     fn drops(&self) -> Vec<(PyStreamPacket, &'static str)> {
-        self.state().fifos.drops.drain(..).map(|(packet, why)| (packet, why.name())).collect()
+        self.state
+            .lock()
+            .steps
+            .fifos
+            .drops
+            .drain(..)
+            .map(|(packet, why)| (packet, why.name()))
+            .collect()
     }
 
     fn __repr__(&self) -> String {

@@ -1,16 +1,14 @@
 //! Notes and warnings on standard error, or in systemd's journal.
 
 use std::fmt::Display;
-use std::io::Write;
 use std::path::Path;
 use std::sync::OnceLock;
 
 use clap::ArgMatches;
-use laxity_daemon::journal::{Journal, Priority};
+use laxity_daemon::journal::{Journal, Messages, Priority};
 use laxity_trace::Report;
 
-/// The journal, where it is the destination.
-static JOURNAL: OnceLock<Journal> = OnceLock::new();
+static MESSAGES: OnceLock<Messages> = OnceLock::new();
 
 /// Fields of the command line: the options with which several processes of one machine differ.
 const FIELDS: &[&str] = &[
@@ -21,8 +19,18 @@ const FIELDS: &[&str] = &[
 /// Where systemd's journal receives standard error, messages go there with fields: the command, and its options that
 /// tell one process from another.
 pub fn begin(command: &clap::Command, matches: &ArgMatches) {
-    let Some(mut journal) = Journal::of_stderr() else { return };
-    journal.add_field("SYSLOG_IDENTIFIER", b"laxity");
+    let mut messages = new_messages();
+    if let Some(journal) = messages.journal() {
+        add_fields(journal, command, matches);
+    }
+    let _ = MESSAGES.set(messages);
+}
+
+fn new_messages() -> Messages {
+    Messages::of("laxity")
+}
+
+fn add_fields(journal: &mut Journal, command: &clap::Command, matches: &ArgMatches) {
     let (mut command, mut matches, mut words) = (command, matches, Vec::new());
     while let Some((name, below)) = matches.subcommand() {
         let Some(subcommand) = command.find_subcommand(name) else { break };
@@ -41,10 +49,9 @@ pub fn begin(command: &clap::Command, matches: &ArgMatches) {
             journal.add_field(&name, value.as_encoded_bytes());
         }
     }
-    let _ = JOURNAL.set(journal);
 }
 
-/// Prints a note, a warning, or what the command does. A closed standard error is ignored.
+/// Prints a note, a warning, or what the command does.
 pub fn say(text: impl Display) {
     let text = text.to_string();
     let priority = match text.split(':').next() {
@@ -61,10 +68,7 @@ pub fn fail(text: &str, status: u8) {
 }
 
 fn send(priority: Priority, text: &str, fields: &[(&str, &str)]) {
-    if JOURNAL.get().is_some_and(|journal| journal.send(priority, text, fields).is_ok()) {
-        return;
-    }
-    let _ = writeln!(std::io::stderr().lock(), "laxity: {text}");
+    MESSAGES.get_or_init(new_messages).send(priority, text, fields);
 }
 
 /// The faults of a capture, each with its offset in the file.

@@ -334,7 +334,8 @@ mod live {
     /// Links with parts missing, changes from the page of `laxity web`, users without permission, qdiscs that were there
     /// before, qdiscs that other programs remove, and namespaces that are deleted under traffic.
     ///
-    /// Fails when a change that was confirmed does not reach the kernel; when instances of deleted namespaces stay,
+    /// Fails when a change that was confirmed does not reach the kernel; when a refused one undoes that, tried with
+    /// `withdraw_pending` before the checks, in `running`; when instances of deleted namespaces stay,
     /// tried without `stale::remove`; when others may enter, tried with mode 0755.
     #[test]
     fn commands_leave_nothing_behind() {
@@ -377,7 +378,8 @@ mod live {
         }
         // What was confirmed is made, and nothing else.
         let page = part(&text, "changed from the page");
-        assert_contains(page, &["{\"text\":", "      \"rate_bit_s\": 9000000,", "refused"]);
+        assert_contains(page, &["{\"text\":", "refused", "set 1 "]);
+        assert_eq!(page.matches("      \"rate_bit_s\": 9000000,\n").count(), 2, "{page}");
 
         assert_contains(
             part(&text, "namespace deleted under traffic"),

@@ -41,6 +41,20 @@ fn simulated_runs_are_legal_and_premises_hold() {
     }
 }
 
+/// Fails when requests with the overheads of scheduling are taken for those of another scenario: tried without
+/// `with_overheads` in `validate`.
+#[test]
+fn runs_with_overheads_are_legal_and_premises_hold() {
+    let folder = Folder::new("validate-cpu-overheads");
+    let text = std::fs::read_to_string(file("scenarios/desktop.toml")).expect("a scenario");
+    let overheads = "[overheads]\nswitch = \"6 us\"\nrelease = \"4 us\"\n\n[[task]]";
+    let scenario = folder.write("overheads.toml", text.replacen("[[task]]", overheads, 1));
+    let run = record(&folder, &scenario, "bebs,bebs-credit,edf");
+    let said = laxity(&["validate", &run, &scenario]).succeeds();
+    let good = said.matches("legal run and premises hold, so nothing is late").count();
+    assert_eq!(good, 3, "{said}");
+}
+
 /// Fails when a break is not noticed, or named otherwise; each is tried here.
 #[test]
 fn breaks_are_named_with_their_instant() {

@@ -2,7 +2,7 @@
 //!
 //! [native protocol]: https://systemd.io/JOURNAL_NATIVE_PROTOCOL/
 
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 
@@ -22,6 +22,38 @@ pub enum Priority {
     Notice = 5,
     /// What the program does.
     Info = 6,
+}
+
+/// The messages of a program: to the journal where that receives standard error, else lines there.
+#[derive(Debug)]
+pub struct Messages {
+    program: &'static str,
+    journal: Option<Journal>,
+}
+
+impl Messages {
+    /// Of a program, which is named in each.
+    pub fn of(program: &'static str) -> Messages {
+        let mut journal = Journal::of_stderr();
+        if let Some(journal) = &mut journal {
+            journal.add_field("SYSLOG_IDENTIFIER", program.as_bytes());
+        }
+        Messages { program, journal }
+    }
+
+    /// The journal, if messages go there.
+    pub fn journal(&mut self) -> Option<&mut Journal> {
+        self.journal.as_mut()
+    }
+
+    /// Sends a message; the journal gets the fields, too. What the journal does not accept is a line on standard error,
+    /// and a closed standard error is ignored.
+    pub fn send(&self, priority: Priority, text: &str, fields: &[(&str, &str)]) {
+        let journal = self.journal.as_ref();
+        if journal.is_none_or(|journal| journal.send(priority, text, fields).is_err()) {
+            let _ = writeln!(io::stderr().lock(), "{}: {text}", self.program);
+        }
+    }
 }
 
 /// A connection to the journal, and the fields of all messages of this process.

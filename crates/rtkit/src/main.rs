@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
 use clap::Parser as _;
-use laxity_daemon::journal::{Journal, Priority};
+use laxity_daemon::journal::{Messages, Priority};
 use laxity_daemon::privileges::{Bpf, Capabilities, deny_system_calls, retain};
 use laxity_reserve::Client;
 use laxity_rtkit::{Config, NAME, Supervisor, serve};
@@ -31,18 +31,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Sends a message to systemd's journal where that receives standard error, else prints it there.
+/// Prints a message, or sends it to systemd's journal.
 fn say(priority: Priority, text: &str) {
-    static JOURNAL: OnceLock<Option<Journal>> = OnceLock::new();
-    let journal = JOURNAL.get_or_init(|| {
-        let mut journal = Journal::of_stderr()?;
-        journal.add_field("SYSLOG_IDENTIFIER", b"laxity-rtkit");
-        Some(journal)
-    });
-    let sent = journal.as_ref().is_some_and(|journal| journal.send(priority, text, &[]).is_ok());
-    if !sent {
-        eprintln!("laxity-rtkit: {text}");
-    }
+    static MESSAGES: OnceLock<Messages> = OnceLock::new();
+    MESSAGES.get_or_init(|| Messages::of("laxity-rtkit")).send(priority, text, &[]);
 }
 
 /// Serves until the bus ends the connection.

@@ -112,9 +112,8 @@ pub fn verdict(scenario: &CpuScenario, tasks: &[Task], policy: &str) -> CpuCheck
 
 /// The terms that admission adds to each budget; `None` where they are zero.
 fn overheads(scenario: &CpuScenario) -> Option<CpuOverheads> {
-    let Overheads { switch, release, migration } = scenario.overheads;
+    let Overheads { switch, release, migration } = scenario.overheads.on(&scenario.cpu);
     let per_job = scenario.overheads.of_job(&scenario.cpu);
-    let migration = if scenario.cpu.cluster > 1 { migration } else { Span::ZERO };
     (per_job > Span::ZERO).then_some(CpuOverheads {
         switch_ns: switch.0,
         release_ns: release.0,

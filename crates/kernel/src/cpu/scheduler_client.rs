@@ -64,13 +64,15 @@ impl SchedulerClient {
 }
 
 impl Session {
-    /// Sizes the kernel's deadline server of a CPU to the reservations there.
-    fn size_deadline_server(&self, cpu: u32) -> Result<(), CpuError> {
-        let entries = self.control.entries()?;
-        let own = entries.iter().filter(|e| e.placed.cpu == cpu).map(|e| e.placed.reservation);
-        let own: Vec<Reservation> = own.collect();
-        deadline_server::size(cpu, &own, self.policy.best_effort_min());
-        Ok(())
+    /// Sizes the kernel's deadline servers of CPUs to the reservations there. A reservation was made or released
+    /// already, so a failure here is not one of the request; `status` shows the sizes. Requires the lock.
+    fn size_deadline_servers(&self, cpus: &[u32]) {
+        let Ok(entries) = self.control.entries() else { return };
+        for &cpu in cpus {
+            let own = entries.iter().filter(|e| e.placed.cpu == cpu).map(|e| e.placed.reservation);
+            let own: Vec<Reservation> = own.collect();
+            deadline_server::size(cpu, &own, self.policy.best_effort_min());
+        }
     }
 }
 
@@ -106,7 +108,7 @@ impl ReservationBackend for SchedulerClient {
         let cpu = place_on_cores(&session.policy, &placed, reservation, &allowed, &cores)?;
         match session.control.reserve(&Request { reserve: *request, cpu, deferrable })? {
             Answer::Done { from, .. } => {
-                session.size_deadline_server(cpu)?;
+                session.size_deadline_servers(&[cpu]);
                 Ok(ReserveOutcome::Placed { cpu, in_force_after: from })
             }
             Answer::NoRoom => Ok(ReserveOutcome::RetryAfter(DRAIN_POLL_INTERVAL)),
@@ -123,7 +125,10 @@ impl ReservationBackend for SchedulerClient {
         match session.control.release(pid)? {
             Answer::Done { .. } => {
                 // Its CPU is not known any more.
-                system::online()?.into_iter().try_for_each(|cpu| session.size_deadline_server(cpu))
+                if let (Ok(_lock), Ok(cpus)) = (system::lock(), system::online()) {
+                    session.size_deadline_servers(&cpus);
+                }
+                Ok(())
             }
             Answer::NoTask => Err(CpuError::NoTask { pid }),
             Answer::HasOne => Err(CpuError::Pending),

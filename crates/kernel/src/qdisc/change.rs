@@ -38,7 +38,7 @@ pub fn set(
     timeout: Duration,
 ) -> Result<Change, LinkError> {
     let mut place = Place::new(device)?;
-    let _lock = place.folder.lock()?;
+    let lock = place.folder.lock()?;
     let Running { pins, applied, record: old, scenario: before } = running(&place, request.plan)?;
     let does_not_fit = |what| LinkError::DoesNotFit { device: device.into(), what };
     // Queued packets are kept, so they may block for as long as their own scenario allowed.
@@ -57,8 +57,10 @@ pub fn set(
     let rate = request.scenario.link.rate.0;
     let new = Record { policy, longest: longest.0, rate, shed: 0, scenario, ..old };
     let change = load::change(request.plan, Some(&numbers(&before, request.scenario)));
-    let number = ask(&pins, &applied, &new, &change)?
-        .ok_or_else(|| does_not_fit("the scenario is longer than what it has room for"))?;
+    let Some(number) = ask(&pins, &applied, &new, &change, device)? else {
+        drop(lock);
+        return set(request, device, timeout);
+    };
     if let Some(change) = await_change(&mut place.netlink, place.index, &pins, number, timeout)? {
         return Ok(change);
     }
@@ -88,7 +90,7 @@ pub fn set_rate(
     timeout: Duration,
 ) -> Result<Change, LinkError> {
     let mut place = Place::new(device)?;
-    let _lock = place.folder.lock()?;
+    let lock = place.folder.lock()?;
     let Running { pins, applied, record: old, .. } = running(&place, request.plan)?;
     let does_not_fit = |what| LinkError::DoesNotFit { device: device.into(), what };
     if old.scenario != request.scenario {
@@ -96,13 +98,15 @@ pub fn set_rate(
     }
     let new = Record { rate: request.rate.0, shed: request.plan.shed, ..old };
     let change = load::change(request.plan, None);
-    let number = ask(&pins, &applied, &new, &change)?
-        .ok_or_else(|| does_not_fit("the scenario is longer than what it has room for"))?;
+    let Some(number) = ask(&pins, &applied, &new, &change, device)? else {
+        drop(lock);
+        return set_rate(request, device, timeout);
+    };
     let change = await_change(&mut place.netlink, place.index, &pins, number, timeout)?;
     Ok(change.unwrap_or(Change::Later))
 }
 
-/// A link that runs, without a pending change.
+/// A link that runs: its state without a pending change, which stays until another one is asked for.
 struct Running {
     pins: Pins,
     applied: State,
@@ -113,7 +117,7 @@ struct Running {
 /// The link on an interface; an error if it is down or has no room for a plan.
 fn running(place: &Place, plan: &Plan) -> Result<Running, LinkError> {
     let pins = place.pins();
-    let applied = resolve_pending_change(&pins)?.ok_or_else(|| place.is_down())?;
+    let applied = State::read(&pins)?.ok_or_else(|| place.is_down())?;
     let record = record(&pins)?.filter(|_| applied.attached).ok_or_else(|| place.is_down())?;
     let does_not_fit = |what| LinkError::DoesNotFit { device: place.device.clone(), what };
     let scenario = Scenario::parse(&record.scenario, "")
@@ -134,34 +138,41 @@ fn room(record: &Record, scenario: &Scenario) -> Option<Room> {
     Some(Room { rule, slots: record.slots, queues, served })
 }
 
-/// Requests a plan and returns its number; `None` if the record is too long.
+/// Requests a plan in place of a pending one and returns its number; `None` if the pending one came into effect
+/// meanwhile, so that what was checked no longer holds. Everything that may refuse comes before it is withdrawn: a link
+/// that runs on as it was keeps the change that takes effect with its next packet.
 fn ask(
     pins: &Pins,
     applied: &State,
     record: &Record,
     change: &[u8],
+    device: &str,
 ) -> Result<Option<u32>, LinkError> {
     let text = record.to_text();
     if !pins.holds("about", text.len())? {
-        return Ok(None);
+        let what = "the scenario is longer than what it has room for";
+        return Err(LinkError::DoesNotFit { device: device.into(), what });
+    }
+    if wanted(pins)? != applied.applied {
+        withdraw_pending(pins, applied.applied)?;
+        if State::read(pins)?.is_none_or(|state| state.applied != applied.applied) {
+            return Ok(None);
+        }
     }
     // A number that no program can be looking at.
-    let number = wanted(pins)?.max(applied.applied).wrapping_add(1);
+    let number = applied.applied.wrapping_add(1);
     pins.write("changes", number % CHANGES, change)?;
     pins.write("about", number % CHANGES, text.as_bytes())?;
     pins.write("wanted", 0, &number.to_ne_bytes())?;
     Ok(Some(number))
 }
 
-/// The state, after a change left behind by a killed command was undone or came into force.
-fn resolve_pending_change(pins: &Pins) -> Result<Option<State>, LinkError> {
-    let Some(state) = State::read(pins)? else { return Ok(None) };
-    if wanted(pins)? == state.applied {
-        return Ok(Some(state));
-    }
-    pins.write("wanted", 0, &state.applied.to_ne_bytes())?;
+/// Withdraws the change that is not in effect, given the one that is. A program that is about to apply it still does, and
+/// has ended afterwards.
+fn withdraw_pending(pins: &Pins, applied: u32) -> Result<(), LinkError> {
+    pins.write("wanted", 0, &applied.to_ne_bytes())?;
     std::thread::sleep(RUN);
-    State::read(pins)
+    Ok(())
 }
 
 fn await_change(
@@ -192,8 +203,7 @@ fn await_change(
 fn withdraw(pins: &Pins, number: u32) -> Result<Option<Change>, LinkError> {
     let before = State::read(pins)?.map_or(0, |state| state.applied);
     if before != number {
-        pins.write("wanted", 0, &before.to_ne_bytes())?;
-        std::thread::sleep(RUN);
+        withdraw_pending(pins, before)?;
     }
     let applied = State::read(pins)?.is_some_and(|state| state.applied == number);
     Ok(applied.then_some(Change::Done))

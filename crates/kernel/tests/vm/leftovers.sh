@@ -76,6 +76,9 @@ link status --dev near --json | grep -m 1 rate
 ask /apply '{"digest": "0", "change": {"device": "near", "rate": "8 Mbit/s"}}'
 kill $page
 wait $page || true
+# A change that is refused leaves the one that waits for the next packet.
+tell set family.toml --dev near --policy exact
+link status --dev near --json | grep -m 1 rate
 
 echo "== strangers"
 # The first folder of this machine is root's alone.

@@ -90,11 +90,17 @@ pub struct Overheads {
 }
 
 impl Overheads {
-    /// What a job costs besides its work on these CPUs: the switch to it and the one back to the task that it
-    /// preempts, its release and, where CPUs share a queue, the migration of the preempted task.
-    pub fn of_job(&self, cpu: &Cpu) -> Span {
+    /// The overheads that arise on these CPUs: no migration where each has a queue of its own.
+    pub fn on(self, cpu: &Cpu) -> Overheads {
         let migration = if cpu.cluster > 1 { self.migration } else { Span::ZERO };
-        self.switch + self.switch + self.release + migration
+        Overheads { migration, ..self }
+    }
+
+    /// What a job costs besides its work on these CPUs: the switch to it and the one back to the task that it
+    /// preempts, its release and the migration of the preempted task.
+    pub fn of_job(self, cpu: &Cpu) -> Span {
+        let Overheads { switch, release, migration } = self.on(cpu);
+        switch + switch + release + migration
     }
 }
 

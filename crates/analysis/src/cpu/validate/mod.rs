@@ -30,7 +30,7 @@ use laxity_cpu::Service;
 use laxity_cpu::registry::find;
 use laxity_results::csv::cpu_run::{CpuRunRecord, RequestRow, RunRow};
 use laxity_scenario::cpu::CpuScenario;
-use laxity_sim::cpu::Task;
+use laxity_sim::cpu::{Task, with_overheads};
 
 pub use walk::judge;
 
@@ -300,6 +300,8 @@ pub fn validate(
     if cluster_of_each_cpu(scenario) != run.clusters {
         return Err(CpuValidateError::OtherCpus);
     }
+    // Policies are asked for budgets with the overheads of scheduling.
+    let tasks = with_overheads(scenario, tasks);
     let requests = run.rows.iter().filter_map(|row| match row {
         RunRow::Request(row) => Some(row),
         _ => None,

@@ -9,7 +9,6 @@ use super::{duration, now, table};
 use crate::failure::Failure;
 use crate::{interrupt, output};
 
-/// Period of checks whether to stop.
 /// Moves to the corner of the terminal and clears it.
 const CLEAR: &str = "\x1b[H\x1b[2J";
 
