@@ -38,7 +38,15 @@ class Terminal:
 
     def __init__(self):
         self.screen = pyte.Screen(COLUMNS, ROWS)
-        self.feed = pyte.Stream(self.screen).feed
+        self.stream = pyte.Stream(self.screen)
+
+    def feed(self, text):
+        # pyte has no second screen: a program that asks for it, or leaves it, gets an empty one.
+        before, *after = re.split(r"\x1b\[\?1049[hl]", text)
+        self.stream.feed(before)
+        for part in after:
+            self.screen.reset()
+            self.stream.feed(part)
 
     def picture(self):
         """Rows of characters, each with its style: ink, ground, bold."""
