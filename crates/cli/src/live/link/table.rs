@@ -169,11 +169,17 @@ pub fn sentences(link: &Link) -> Vec<String> {
     if stalls.count > 0 {
         let times =
             if stalls.count == 1 { "once".to_owned() } else { format!("{} times", stalls.count) };
+        let late = link.flows.iter().any(|(_, flow)| flow.deadline_misses > 0)
+            || link.previous.deadline_misses > 0;
         sentences.push(format!(
-            "The link stalled {times} beyond its credit, for {} ms in all, {} ms at most; real-time \
-             packets are late because of that.",
+            "The link stalled {times} beyond its credit, for {} ms in all, {} ms at most{}.",
             number::short(stalls.total_ms),
-            number::short(stalls.max_ms)
+            number::short(stalls.max_ms),
+            if late {
+                "; real-time packets may be late because of that"
+            } else {
+                ", and nothing is late"
+            }
         ));
     }
     for (name, flow) in &link.flows {

@@ -148,6 +148,24 @@ mod tests {
         assert!(!text.contains("video demoted"), "{text}");
     }
 
+    /// Fails when packets are said to be late after a stall that made none late, or not said to be so: tried with the
+    /// condition the other way round.
+    #[test]
+    fn stalls_are_reported_with_their_effect() {
+        let mut links: Links = serde_json::from_str(AFTER).expect("a recording");
+        let link = &mut links.links[0];
+        (link.stalls.count, link.stalls.total_ms, link.stalls.max_ms) = (2, 1.5, 1.0);
+        link.previous.deadline_misses = 0;
+        link.flows.values_mut().for_each(|flow| flow.deadline_misses = 0);
+        let on_time = table::links(&links, Style::PLAIN);
+        links.links[0].flows.get_mut("voice").expect("a flow").deadline_misses = 1;
+        let late = table::links(&links, Style::PLAIN);
+        let stalled = "The link stalled 2 times beyond its credit, for 1.5 ms in all, 1 ms at most";
+        let says = |text: &str, effect: &str| text.contains(&format!("{stalled}{effect}"));
+        assert!(says(&on_time, ", and nothing is late."), "{on_time}");
+        assert!(says(&late, "; real-time packets may be late because of that."), "{late}");
+    }
+
     /// Fails when what other processes run is not shown, or passes for the kernel's.
     #[test]
     fn links_and_servers_of_processes_are_shown() {
