@@ -159,6 +159,6 @@ mod tests {
         assert!(full, "nobody reads");
         drop(listener);
         assert!(journal.send(Priority::Info, "a message", &[]).is_err());
-        std::fs::remove_dir_all(&folder).expect("it is ours");
+        std::fs::remove_dir_all(&folder).expect("a folder of this test");
     }
 }

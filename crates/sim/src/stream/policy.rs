@@ -24,7 +24,7 @@ pub fn options(choice: &StreamPolicyChoice, policy: &str) -> Option<Options> {
     baseline.then(any_order)
 }
 
-/// The options of an order that is not a reading of DWCS, as authors describe theirs: a free server never waits.
+/// The options of an order that is not a reading of DWCS, as the authors of other orders describe them: a free server never waits.
 pub fn any_order() -> Options {
     Options { ahead: None, ..Options::default() }
 }
