@@ -26,7 +26,7 @@ results about curves are `Fraction`s. [How to use it](../../python/README.md).
 SECTIONS: Sequence[Tuple[str, str, Sequence[str]]] = [
     ("Curves and envelopes", "_laxity.pyi", ["Curve", "Envelope"]),
     ("Scenarios, verdicts, results", "_laxity.pyi",
-     ["Scenario", "Check", "Plan", "Simulation", "Table", "Trace", "policies"]),
+     ["Scenario", "Check", "Plan", "Simulation", "Table", "Trace", "Recording", "policies"]),
     ("Policies step by step", "_laxity.pyi",
      ["LinkPolicy", "Packet", "Departure", "StreamPolicy", "StreamPacket", "StreamDeparture", "CpuPolicy", "Attributes"]),
     ("Policies written in Python", "_laxity.pyi",

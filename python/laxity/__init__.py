@@ -16,17 +16,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._laxity import (Attributes, Check, CpuPolicy, Curve, Departure, Envelope, LinkPolicy, Packet, Plan, Scenario,
-                          Simulation, StreamDeparture, StreamHead, StreamPacket, StreamPolicy, Sweep, Table, Trace,
-                          __version__, policies)
+    from ._laxity import (Attributes, Check, CpuPolicy, Curve, Departure, Envelope, LinkPolicy, Packet, Plan, Recording,
+                          Scenario, Simulation, StreamDeparture, StreamHead, StreamPacket, StreamPolicy, Sweep, Table,
+                          Trace, __version__, policies)
     from .sweeps import Interval, interval, paired, sweep
     from .errors import (CurveError, Error, InputError, InternalError, PolicyError, Problem, QuantityError,
                          ScenarioError)
 
 _HOMES = {
     "_laxity": ("Attributes", "Check", "CpuPolicy", "Curve", "Departure", "Envelope", "LinkPolicy", "Packet",
-                "Plan", "Scenario", "Simulation", "StreamDeparture", "StreamHead", "StreamPacket", "StreamPolicy", "Sweep",
-                "Table", "Trace", "__version__", "policies"),
+                "Plan", "Recording", "Scenario", "Simulation", "StreamDeparture", "StreamHead", "StreamPacket",
+                "StreamPolicy", "Sweep", "Table", "Trace", "__version__", "policies"),
     "errors": ("CurveError", "Error", "InputError", "InternalError", "PolicyError", "Problem", "QuantityError",
                "ScenarioError"),
     "sweeps": ("Interval", "interval", "paired", "sweep"),
@@ -35,8 +35,8 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Attributes", "Check", "CpuPolicy", "Curve", "CurveError", "Departure", "Envelope", "Error", "InputError",
-    "InternalError", "Interval", "LinkPolicy", "Packet", "Plan", "PolicyError", "Problem", "QuantityError", "Scenario",
-    "ScenarioError", "Simulation", "StreamDeparture", "StreamHead", "StreamPacket", "StreamPolicy", "Sweep", "Table",
+    "InternalError", "Interval", "LinkPolicy", "Packet", "Plan", "PolicyError", "Problem", "QuantityError",
+    "Recording", "Scenario", "ScenarioError", "Simulation", "StreamDeparture", "StreamHead", "StreamPacket", "StreamPolicy", "Sweep", "Table",
     "Trace", "__version__", "interval", "paired", "policies", "sweep",
 ]
 

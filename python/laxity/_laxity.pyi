@@ -164,6 +164,7 @@ class Scenario:
         seeds: int | Iterable[int] | None = None,
         duration: Quantity | None = None,
         trace: Trace | Path | Any | None = None,
+        recording: Recording | Path | Any | None = None,
         record: bool = False,
     ) -> Simulation: ...
     def plan(
@@ -248,6 +249,27 @@ class Trace:
     def file(path: Path) -> Trace: ...
     @staticmethod
     def from_frame(frame: Any) -> Trace: ...
+
+@final
+class Recording:
+    """Threads that do again what they were recorded doing, as tasks of CPUs; time begins with the first wake-up."""
+
+    def __init__(
+        self,
+        wakes: ArrayLike,
+        blocks: ArrayLike,
+        ran: ArrayLike,
+        threads: ArrayLike,
+        names: list[str] | None = None,
+        *,
+        sleeps: Literal["lengths", "instants"] = "lengths",
+    ) -> None: ...
+    @staticmethod
+    def file(
+        path: Path, *, only: list[str] = [], sleeps: Literal["lengths", "instants", "wakers"] = "lengths"
+    ) -> Recording: ...
+    @staticmethod
+    def from_frame(frame: Any, *, sleeps: Literal["lengths", "instants"] = "lengths") -> Recording: ...
 
 @final
 class Packet:

@@ -1,6 +1,6 @@
-"""Tables as data frames, and data frames as traces."""
+"""Tables as data frames, and data frames as traces and recordings."""
 
-from typing import TYPE_CHECKING, Any, Dict, List, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Literal, Tuple
 
 from .errors import InputError
 
@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-    from ._laxity import Check, Table, Trace
+    from ._laxity import Check, Recording, Table, Trace
 
-__all__ = ["check_to_pandas", "check_to_polars", "to_pandas", "to_polars", "trace"]
+__all__ = ["check_to_pandas", "check_to_polars", "recording", "to_pandas", "to_polars", "trace"]
 
 
 def to_pandas(table: "Table") -> "pandas.DataFrame":
@@ -64,8 +64,32 @@ def check_to_polars(check: "Check") -> "polars.DataFrame":
     return polars.DataFrame(_check_rows(check), infer_schema_length=None)
 
 
-def _flows(column: Any) -> Tuple[Any, Any]:
-    """Indices and, of flows by name, their names in order of appearance."""
+def _columns(frame: Any, kind: str, files: str) -> "List[Any]":
+    """The names of the columns of a data frame or dictionary."""
+    try:
+        return list(getattr(frame, "columns", frame))
+    except TypeError:
+        raise InputError(f"{frame!r} is no {kind}: give a `{kind.title()}`, the path of {files}, or columns by name: "
+                         "a data frame or a dictionary of arrays") from None
+
+
+def _instants(frame: Any, columns: "List[Any]", name: str, kind: str) -> Any:
+    """A column in whole nanoseconds or in seconds."""
+    if f"{name}_ns" in columns:
+        return frame[f"{name}_ns"]
+    if name in columns:
+        return frame[name]
+    raise InputError(f"the {kind} has no column `{name}`, in seconds, or `{name}_ns`")
+
+
+def _named(frame: Any, columns: "List[Any]", name: str, kind: str) -> Any:
+    if name not in columns:
+        raise InputError(f"the {kind} has no column `{name}`; it has {', '.join(map(str, columns))}")
+    return frame[name]
+
+
+def _indices(column: Any) -> Tuple[Any, Any]:
+    """Indices and, of flows or threads by name, their names in order of appearance."""
     import numpy
 
     values = numpy.asarray(column)
@@ -81,19 +105,19 @@ def trace(frame: Any) -> "Trace":
     """The packets of a data frame or a dictionary of arrays: columns `time` or `time_ns`, `bytes`, `flow`."""
     from ._laxity import Trace
 
-    try:
-        columns = list(getattr(frame, "columns", frame))
-    except TypeError:
-        raise InputError(f"{frame!r} is no trace: give a `Trace`, the path of a capture or CSV trace, or columns by name: "
-                         "a data frame or a dictionary of arrays") from None
-    if "time_ns" in columns:
-        times = frame["time_ns"]
-    elif "time" in columns:
-        times = frame["time"]
-    else:
-        raise InputError("the trace has no column `time`, in seconds, or `time_ns`")
-    for name in ("bytes", "flow"):
-        if name not in columns:
-            raise InputError(f"the trace has no column `{name}`; it has {', '.join(map(str, columns))}")
-    indices, names = _flows(frame["flow"])
-    return Trace(times, frame["bytes"], indices, names)
+    columns = _columns(frame, "trace", "a capture or CSV trace")
+    times = _instants(frame, columns, "time", "trace")
+    sizes = _named(frame, columns, "bytes", "trace")
+    flows, names = _indices(_named(frame, columns, "flow", "trace"))
+    return Trace(times, sizes, flows, names)
+
+
+def recording(frame: Any, sleeps: 'Literal["lengths", "instants"]') -> "Recording":
+    """The bursts of a data frame or a dictionary of arrays: columns `thread`, and `wake`, `block` and `ran` or these
+    with `_ns`."""
+    from ._laxity import Recording
+
+    columns = _columns(frame, "recording", "a recorded schedule")
+    wakes, blocks, ran = (_instants(frame, columns, name, "recording") for name in ("wake", "block", "ran"))
+    threads, names = _indices(_named(frame, columns, "thread", "recording"))
+    return Recording(wakes, blocks, ran, threads, names, sleeps=sleeps)

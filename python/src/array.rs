@@ -69,21 +69,21 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = [u8; 8]> + '_ {
 }
 
 /// Instants in whole nanoseconds: as they are if they are whole numbers, else from seconds, each rounded
-/// to the nearest.
-pub fn times(value: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
+/// to the nearest; errors name the array.
+pub fn times(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<u64>> {
     let array = value.py().import("numpy")?.call_method1("asarray", (value,))?;
     let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
     if kind != "f" {
-        return whole(&array, "times");
+        return whole(&array, name);
     }
-    row(&array, "times")?;
+    row(&array, name)?;
     let ns = |seconds: f64| {
         let ns = (seconds * 1e9).round();
         // 2^64 as a float: greater ones are no instants.
         if (0.0..1.844_674_407_370_955_2e19).contains(&ns) {
             return Ok(ns as u64);
         }
-        Err(error::input(format_args!("times: {seconds} s is no instant: give 0 to 18446744073")))
+        Err(error::input(format_args!("{name}: {seconds} s is no instant: give 0 to 18446744073")))
     };
     floats(&array)?.into_iter().map(ns).collect()
 }

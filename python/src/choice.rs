@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use crate::plan::PyPlan;
+use crate::recording::PyRecording;
 use crate::simulate::check_name;
 use crate::trace::PyTrace;
 use crate::{error, number};
@@ -64,6 +65,8 @@ pub struct Request {
     pub duration: Option<Span>,
     /// Packets in place of the scenario's sources.
     pub trace: Option<PyTrace>,
+    /// Recorded threads beside the tasks of a scenario.
+    pub recording: Option<PyRecording>,
     /// Whether packets, or slices and jobs, are recorded.
     pub record: bool,
 }
@@ -75,6 +78,7 @@ impl Request {
         seeds: Option<&Bound<'_, PyAny>>,
         duration: Option<&Bound<'_, PyAny>>,
         trace: Option<PyTrace>,
+        recording: Option<PyRecording>,
         record: bool,
     ) -> PyResult<Request> {
         let seed = |seed: &Bound<'_, PyAny>| seed.extract::<u64>().map_err(|_| no_seed(seed));
@@ -116,6 +120,7 @@ impl Request {
             many,
             duration,
             trace,
+            recording,
             record,
         })
     }

@@ -80,7 +80,7 @@ impl PyEnvelope {
         sizes: &Bound<'_, PyAny>,
         buckets: usize,
     ) -> PyResult<PyEnvelope> {
-        let times = array::times(times)?;
+        let times = array::times(times, "times")?;
         let sizes = array::whole(sizes, "sizes")?;
         if times.len() != sizes.len() {
             let (times, sizes) = (times.len(), sizes.len());

@@ -19,6 +19,7 @@ mod number;
 mod packet;
 mod plan;
 mod policies;
+mod recording;
 mod scenario;
 mod shown;
 mod simulate;
@@ -40,8 +41,8 @@ mod _laxity {
     use crate::{
         check::PyCheck, cpu_policy::PyAttributes, cpu_policy::PyCpuPolicy, curve::PyCurve,
         envelope::PyEnvelope, link_policy::PyLinkPolicy, packet::PyDeparture, packet::PyPacket,
-        plan::PyPlan, policies::policies, scenario::PyScenario, simulate::PySimulation,
-        stream_callback::PyStreamHead, stream_policy::PyStreamDeparture,
+        plan::PyPlan, policies::policies, recording::PyRecording, scenario::PyScenario,
+        simulate::PySimulation, stream_callback::PyStreamHead, stream_policy::PyStreamDeparture,
         stream_policy::PyStreamPacket, stream_policy::PyStreamPolicy, sweep::PySweep,
         table::PyTable, trace::PyTrace,
     };

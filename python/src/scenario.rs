@@ -8,6 +8,7 @@ use laxity_scenario::Document;
 use laxity_scenario::cpu::CpuScenario;
 use laxity_scenario::link::model::Scenario;
 use laxity_scenario::stream::StreamScenario;
+use pyo3::PyClass;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -16,6 +17,7 @@ use crate::choice::Request;
 use crate::curve::PyCurve;
 use crate::envelope::PyEnvelope;
 use crate::plan::PyPlan;
+use crate::recording::PyRecording;
 use crate::simulate::{self, PySimulation};
 use crate::trace::PyTrace;
 use crate::{document, error, number};
@@ -176,8 +178,10 @@ impl PyScenario {
 
     /// What `laxity simulate` computes. `policies` are names, or classes and functions that return a
     /// policy for the scenario; those of the scenario by default, all with `"all"`. `seeds` is a seed or
-    /// several, `trace` replaces the sources of a link, `record` keeps packets, or slices and jobs.
-    #[pyo3(signature = (policies=None, *, seeds=None, duration=None, trace=None, record=false))]
+    /// several, `trace` replaces the sources of a link, `recording` adds recorded threads to the tasks of CPUs,
+    /// `record` keeps packets, or slices and jobs.
+    #[pyo3(signature = (policies=None, *, seeds=None, duration=None, trace=None, recording=None, record=false))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn simulate(
         &self,
         py: Python<'_>,
@@ -185,10 +189,17 @@ impl PyScenario {
         seeds: Option<&Bound<'_, PyAny>>,
         duration: Option<&Bound<'_, PyAny>>,
         trace: Option<&Bound<'_, PyAny>>,
+        recording: Option<&Bound<'_, PyAny>>,
         record: bool,
     ) -> PyResult<PySimulation> {
-        let trace = trace.map(read_trace).transpose()?;
-        let request = Request::new(policies, seeds, duration, trace, record)?;
+        let trace = trace.map(read::<PyTrace>).transpose()?;
+        let recording = recording.map(read::<PyRecording>).transpose()?;
+        if recording.is_some() && !matches!(self.shared, Shared::Cpu(_)) {
+            let text =
+                "recording has no meaning for links and streams: it is about threads of CPUs";
+            return Err(error::input(text));
+        }
+        let request = Request::new(policies, seeds, duration, trace, recording, record)?;
         error::guarded(|| {
             let outcome = match &self.shared {
                 Shared::Link(scenario) => simulate::link::run(py, scenario, request)?,
@@ -262,16 +273,15 @@ impl PyScenario {
     }
 }
 
-/// A trace, a file, or a data frame.
-fn read_trace(value: &Bound<'_, PyAny>) -> PyResult<PyTrace> {
-    let py = value.py();
-    if let Ok(trace) = value.cast::<PyTrace>() {
-        return Ok(trace.get().clone());
+/// A trace or recording: one that is made, a file, or a data frame.
+fn read<T: PyClass + Clone>(value: &Bound<'_, PyAny>) -> PyResult<T> {
+    if let Ok(made) = value.cast::<T>() {
+        return Ok(made.borrow().clone());
     }
-    let class = py.get_type::<PyTrace>();
+    let class = value.py().get_type::<T>();
     let made = match value.extract::<PathBuf>() {
         Ok(path) => class.call_method1("file", (path,))?,
         Err(_) => class.call_method1("from_frame", (value,))?,
     };
-    Ok(made.cast::<PyTrace>()?.get().clone())
+    Ok(made.cast::<T>()?.borrow().clone())
 }

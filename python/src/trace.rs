@@ -41,7 +41,7 @@ impl PyTrace {
         flows: &Bound<'_, PyAny>,
         names: Option<Vec<String>>,
     ) -> PyResult<PyTrace> {
-        let times = array::times(times)?;
+        let times = array::times(times, "times")?;
         let sizes = array::whole(sizes, "sizes")?;
         let flows = array::whole(flows, "flows")?;
         if times.len() != sizes.len() || times.len() != flows.len() {

@@ -58,6 +58,7 @@ MAKERS = [
     (laxity.Curve.token_bucket, 2), (laxity.Curve.rate_latency, 2), (laxity.Curve.two_piece, 3),
     (laxity.Curve.umax_dmax, 3), (laxity.Envelope.tspec, 4), (laxity.Envelope.leaky_bucket, 2),
     (laxity.Envelope.periodic, 3), (laxity.Envelope.from_trace, 2), (laxity.Trace, 3),
+    (laxity.Recording, 4),
 ]
 
 keys = st.sampled_from(["link", "cpu", "server", "policy", "realtime", "best_effort", "task", "stream", "rate", "name",

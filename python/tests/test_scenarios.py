@@ -192,6 +192,56 @@ class Simulating(unittest.TestCase):
         part = laxity.Envelope.from_capture(capture, {"protocol": "udp"})
         self.assertLess(part.rate, everything.rate)
 
+    # Fails when the bursts of threads are taken for each other's, or a sleep ends at the end of the burst.
+    def test_recordings(self) -> None:
+        idle = {"cpu": {"cpus": 1}, "task": [{"name": "idle", "work": "cpu-bound", "join": "1 h"}]}
+        cpus = laxity.Scenario.from_dict(idle)
+        rows = [("a", 5.0, 5.004, 0.002), ("b", 5.001, 5.003, 0.001), ("a", 5.010, 5.013, 0.003)]
+        frame = pandas.DataFrame(rows, columns=["thread", "wake", "block", "ran"])
+        runs = cpus.simulate("edf", recording=frame, duration="1 s", record=True)
+        slices = runs.record("slices").to_dict()
+        ran = [0, 0]
+        for task, begin, end in zip(slices["task"], slices["from_ns"], slices["to_ns"]):
+            ran["ab".index(task)] += end - begin
+        self.assertEqual(ran, [5_000_000, 1_000_000])
+        # Nothing is drawn, so a second seed gives the same; nanoseconds and indices as well.
+        whole = {f"{name}_ns": (frame[name] * 1e9).round().astype("u8") for name in ("wake", "block", "ran")}
+        wakes, blocks, ran_ns = (numpy.asarray(column) for column in whole.values())
+        made = laxity.Recording(wakes, blocks, ran_ns, [0, 1, 0], ["a", "b"])
+        again = cpus.simulate("edf", recording=made, duration="1 s", seeds=2, record=True)
+        for name in ("task", "from_ns", "to_ns"):
+            self.assertEqual(again.record("slices")[name], slices[name])
+        self.assertEqual(repr(made), "<Recording of 2 threads>")
+        # The second burst begins 6 ms after the first one ended, or 10 ms after that began.
+        for sleeps, begin in (("lengths", 8_000_000), ("instants", 10_000_000)):
+            alone = laxity.Recording([0, 10_000_000], [4_000_000, 13_000_000], [2_000_000, 3_000_000], [7, 7],
+                                     sleeps=sleeps)  # type: ignore[arg-type]
+            runs = cpus.simulate("edf", recording=alone, duration="1 s", record=True)
+            self.assertEqual(runs.record("slices")["from_ns"], [0, begin])
+        # A file is the same here as in a scenario, with and without a choice of threads.
+        file = ROOT / "captures" / "sched-ftrace.txt"
+        named = laxity.Scenario.from_dict({**idle, "recording": [{"file": str(file), "sleeps": "wakers"}]})
+        chosen = laxity.Recording.file(file, sleeps="wakers")
+        self.assertEqual(cpus.simulate("edf", recording=chosen, duration=1).to_dict(),
+                         named.simulate("edf", duration=1).to_dict())
+        self.assertEqual(cpus.simulate("edf", recording=file, duration=1).promises_kept, True)
+        for woke, blocked, times, threads, text in (
+                ([], [], [], [], "there is no burst"), ([0], [1], [1], [0, 0], "give as many of each"),
+                ([2], [1], [0], [0], "burst 0 blocks before"), ([0], [1], [2], [0], "ran for 2 ns within 1 ns"),
+                ([0, 1], [2, 3], [1, 1], [0, 0], "burst 1 begins before"), ([0.0], [-1.0], [0], [0], "blocks: -1")):
+            with self.assertRaisesRegex(laxity.InputError, text):
+                laxity.Recording(woke, blocked, times, threads)
+        with self.assertRaisesRegex(laxity.InputError, "thread 1 has no name"):
+            laxity.Recording([0], [1], [1], [1], ["a"])
+        with self.assertRaisesRegex(laxity.InputError, "which thread ended a sleep"):
+            laxity.Recording([0], [1], [1], [0], sleeps="wakers")  # type: ignore[arg-type]
+        with self.assertRaisesRegex(laxity.InputError, "has no column `block`"):
+            cpus.simulate(recording={"wake": [0], "ran": [1], "thread": [0]})
+        with self.assertRaisesRegex(laxity.InputError, "it is about threads"):
+            laxity.Scenario.from_dict(LINK).simulate(recording=made)
+        with self.assertRaisesRegex(laxity.InputError, "5 is no recording: give a `Recording`"):
+            cpus.simulate(recording=5)
+
     # Fails when arguments without meaning are taken.
     def test_refusals(self) -> None:
         link, cpus = laxity.Scenario.from_dict(LINK), laxity.Scenario.from_dict(TASKS)

@@ -47,14 +47,19 @@ pub fn run(
     request: Request,
 ) -> PyResult<Box<dyn Outcome>> {
     if request.trace.is_some() {
-        return Err(error::input("trace has no meaning for CPUs: it is about packets"));
+        return Err(error::input(
+            "trace has no meaning for CPUs: it is about packets; give `recording` for threads",
+        ));
     }
     let own = &scenario.policy;
     let choices = request.choices(py, POLICIES, super::own_policies(&own.compare, &own.use_))?;
     let control = Arc::new(Control::default());
     let duration = request.duration.unwrap_or(DURATION);
     let (tasks, runs, schedules) = interruptible(py, &control, || {
-        let tasks = tasks(scenario).map_err(error::input)?;
+        let tasks = match &request.recording {
+            Some(recording) => recording.beside(scenario)?,
+            None => tasks(scenario).map_err(error::input)?,
+        };
         let (runs, schedules) = runs(scenario, &tasks, &choices, &request, duration, &control)?;
         Ok((tasks, runs, schedules))
     })?;

@@ -28,5 +28,5 @@ pub use simulate::{
     CpuRun, CpuSimulationError, readings, result, simulate, simulate_all, simulate_policy,
     simulate_recorded, with_overheads,
 };
-pub use source::{RecordingError, RecordingProblem, attributes, tasks};
+pub use source::{RecordingError, RecordingProblem, attributes, tasks, tasks_and};
 pub use task::{Change, Gap, Late, Step, Task, Workload};

@@ -4,4 +4,4 @@ mod recording;
 mod tasks;
 
 pub use recording::{RecordingError, RecordingProblem};
-pub use tasks::{attributes, tasks};
+pub use tasks::{attributes, tasks, tasks_and};

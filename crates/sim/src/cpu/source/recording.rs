@@ -5,13 +5,12 @@ use std::fs::File;
 use std::io::{self, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
-use laxity_cpu::TaskId;
 use laxity_scenario::cpu::model::{RecordedSleeps, RecordedTasks};
 use laxity_trace::rt_app::{self, RtAppError};
 use laxity_trace::sched::{Recorded, SchedError};
 
 use crate::cpu::recorded::{self, Sleeps};
-use crate::cpu::{Step, Task, Workload};
+use crate::cpu::{Task, Workload};
 
 /// The largest workload of rt-app: 16 MB.
 const MOST_JSON: u64 = 16_000_000;
@@ -61,23 +60,15 @@ impl fmt::Display for RecordingError {
 
 impl std::error::Error for RecordingError {}
 
-/// The tasks of a file, as they come after `before` others.
-pub(super) fn load(of: &RecordedTasks, before: usize) -> Result<Vec<Task>, RecordingError> {
+/// The tasks of a file, which wake each other by their places in it.
+pub(super) fn load(of: &RecordedTasks) -> Result<Vec<Task>, RecordingError> {
     let fault = |problem| RecordingError { path: of.path.clone(), problem };
     let mut tasks = match is_json(&of.path).map_err(|e| fault(RecordingProblem::Unreadable(e)))? {
         true => rt_app(of).map_err(fault)?,
         false => sched(of).map_err(fault)?,
     };
-    let before = before as u32;
     for task in &mut tasks {
         task.joins = laxity_core::Time(task.joins.0.saturating_add(of.join.0));
-        if let Workload::Script { steps, .. } = &mut task.workload {
-            for step in steps {
-                if let Step::Wake(TaskId(other)) = step {
-                    *other += before;
-                }
-            }
-        }
     }
     Ok(tasks)
 }

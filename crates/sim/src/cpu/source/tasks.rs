@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use laxity_core::{Span, Time};
-use laxity_cpu::{Attributes, GroupId, Nice, Service};
+use laxity_cpu::{Attributes, GroupId, Nice, Service, TaskId};
 use laxity_scenario::cpu::CpuScenario;
 use laxity_scenario::cpu::model::{self, Share, TaskClass, TaskServer, Work};
 
@@ -16,11 +16,21 @@ use crate::cpu::{Change, Cost, Gap, Late, Step, Task, Workload};
 /// # Errors
 /// When a file cannot be read or played.
 pub fn tasks(scenario: &CpuScenario) -> Result<Vec<Task>, RecordingError> {
+    tasks_and(scenario, Vec::new())
+}
+
+/// The tasks of [`tasks`], then `further` ones, which wake each other by their places in `further`.
+///
+/// # Errors
+/// When a file cannot be read or played.
+pub fn tasks_and(scenario: &CpuScenario, further: Vec<Task>) -> Result<Vec<Task>, RecordingError> {
     let mut all: Vec<Task> =
         scenario.each().map(|(name, class)| task(scenario, name, class)).collect();
     for recording in &scenario.recordings {
-        all.extend(recording::load(recording, all.len())?);
+        let loaded = recording::load(recording)?;
+        append(&mut all, loaded);
     }
+    append(&mut all, further);
     let mut names = HashSet::new();
     for task in &mut all {
         let name = task.name.clone();
@@ -31,6 +41,21 @@ pub fn tasks(scenario: &CpuScenario) -> Result<Vec<Task>, RecordingError> {
         }
     }
     Ok(all)
+}
+
+/// Appends tasks that wake each other by their places in `further`.
+fn append(all: &mut Vec<Task>, mut further: Vec<Task>) {
+    let before = all.len() as u32;
+    for task in &mut further {
+        if let Workload::Script { steps, .. } = &mut task.workload {
+            for step in steps {
+                if let Step::Wake(TaskId(other)) = step {
+                    *other += before;
+                }
+            }
+        }
+    }
+    all.append(&mut further);
 }
 
 fn task(scenario: &CpuScenario, name: String, class: &TaskClass) -> Task {
