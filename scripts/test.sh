@@ -86,9 +86,6 @@ fi
 step "lints, on all targets"
 cargo clippy --workspace --all-targets --locked --keep-going "${kernel[@]}" -- -D warnings
 
-step "lints of the command without its optional parts"
-cargo clippy -p laxity-cli --no-default-features --locked -- -D warnings
-
 log=$(mktemp)
 later=$(mktemp)
 trap 'rm -f "$log" "$later"' EXIT
@@ -96,6 +93,11 @@ if [ ${#kernel[@]} != 0 ]; then
     step "lints without the kernel's parts"
     cargo clippy --workspace --all-targets --locked -- -D warnings
 fi
+
+# Of the whole workspace, and with examples, which bring the dependencies of tests: but for the command, all has been
+# checked with the same features above, and is not checked again.
+step "lints of the command without its optional parts"
+cargo clippy --workspace --lib --bins --examples --no-default-features --locked -- -D warnings
 
 # All test programs first: they keep all CPUs busy beside the long chain of crates to the command.
 step "test programs"
@@ -112,7 +114,7 @@ fi
 step "tests that are sensitive to load"
 failed=
 host=$(rustc -vV | sed -n 's/^host: //p')
-LAXITY_LATER=$later cargo test --workspace --locked --no-fail-fast "${kernel[@]}" --lib --bins --tests \
+LAXITY_LATER=$later cargo test --workspace --locked --no-fail-fast "${kernel[@]}" --tests \
     --config "target.$host.runner=['$root/scripts/runner.sh']" 2>&1 | tee -a "$log" || failed=1
 
 # Without the runner, with which rustdoc runs all of a crate in one process.

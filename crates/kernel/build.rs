@@ -1,16 +1,21 @@
 //! Compiles the BPF programs for the feature `kernel`, and writes down the layout of the structures that
 //! they share with the loader.
 
+#[cfg(feature = "kernel")]
 #[path = "build/clang.rs"]
 mod clang;
+#[cfg(feature = "kernel")]
 #[path = "build/compile.rs"]
 mod compile;
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+#[cfg(feature = "kernel")]
+use std::path::Path;
+use std::path::PathBuf;
 use std::process::exit;
 
-/// Sources, and the objects that the loaders embed.
+/// Sources, and the objects, which the loaders embed compressed.
+#[cfg(feature = "kernel")]
 const SOURCES: [(&str, &str); 2] =
     [("bpf/qdisc/laxity.bpf.c", "laxity.bpf.o"), ("bpf/scx/laxity_cpu.bpf.c", "laxity_cpu.bpf.o")];
 
@@ -30,20 +35,32 @@ fn main() {
         eprintln!("the layout of structures cannot be written down: {error}");
         exit(1);
     }
-    if std::env::var_os("CARGO_FEATURE_KERNEL").is_none() {
-        return;
-    }
+    #[cfg(feature = "kernel")]
+    compile_programs(&out);
+}
+
+#[cfg(feature = "kernel")]
+fn compile_programs(out: &Path) {
     for (source, object) in SOURCES {
         let include = [Path::new("bpf/include")];
-        match compile::compile(Path::new(source), &include, &out.join(object)) {
+        let object = out.join(object);
+        let written = compile::compile(Path::new(source), &include, &object).and_then(|version| {
             // The verifier's cost depends on it.
-            Ok(version) => println!("cargo::rustc-env=LAXITY_CLANG_VERSION={version}"),
-            Err(error) => {
-                eprintln!("the BPF programs do not compile: {source}: {error}");
-                exit(1);
-            }
+            println!("cargo::rustc-env=LAXITY_CLANG_VERSION={version}");
+            compress(&object).map_err(|e| format!("{}: {e}", object.display()))
+        });
+        if let Err(error) = written {
+            eprintln!("the BPF programs do not compile: {source}: {error}");
+            exit(1);
         }
     }
+}
+
+/// Writes the compressed object that the loader embeds, beside the object.
+#[cfg(feature = "kernel")]
+fn compress(object: &Path) -> std::io::Result<()> {
+    let compressed = miniz_oxide::deflate::compress_to_vec_zlib(&std::fs::read(object)?, 9);
+    std::fs::write(object.with_extension("o.zlib"), compressed)
 }
 
 /// A module with the numbers of some lists, which the compiler of the programs checks there.

@@ -14,6 +14,8 @@ pub mod cpu;
 #[cfg(feature = "kernel")]
 mod file_system;
 mod layout;
+#[cfg(feature = "kernel")]
+mod object;
 pub mod plan;
 #[cfg(feature = "kernel")]
 pub mod qdisc;

@@ -7,7 +7,7 @@ use laxity_core::{Span, Time};
 use crate::buffer::{Buffers, DropReason, Verdict};
 use crate::config::{Excess, LinkConfig, LinkConfigError};
 use crate::edf::{EdfQueue, Entry};
-use crate::police::Policer;
+use crate::police::Gate;
 use crate::{DropSink, Packet};
 
 /// Destination of an arriving packet.
@@ -32,8 +32,8 @@ pub(crate) trait PushOut {
 
 /// Policers, shapers and buffer accounts of all flows.
 #[derive(Debug)]
-pub struct Ingress {
-    flows: Box<[Flow]>,
+pub struct Ingress<G> {
+    flows: Box<[Flow<G>]>,
     /// Packets that do not conform yet, by the time at which they do: one class per flow, since
     /// conformance times never decrease within a flow.
     shaper: EdfQueue,
@@ -43,8 +43,8 @@ pub struct Ingress {
 }
 
 #[derive(Debug)]
-struct Flow {
-    gate: Gate,
+struct Flow<G> {
+    gate: G,
     excess: Excess,
     largest: u32,
     /// The longest time for which the link held back its packets. Packets may then follow each
@@ -52,47 +52,14 @@ struct Flow {
     grace: Span,
 }
 
-/// The instant from which a packet of a flow may go.
-#[derive(Debug)]
-enum Gate {
-    /// The envelope is enforced.
-    Policed(Policer),
-    /// It is not, since a service curve protects the other flows: packets keep their order, the
-    /// latest of which conformed at this time.
-    Open(Time),
-}
-
-impl Gate {
-    /// The earliest instant, not before `now`, for a packet of `bytes`; `None` when it never conforms.
-    #[inline]
-    fn conforms_at(&self, now: Time, bytes: u32) -> Option<Time> {
-        match self {
-            Gate::Policed(policer) => policer.conforms_at(now, bytes),
-            Gate::Open(latest) => Some(now.max(*latest)),
-        }
-    }
-
-    /// Charges a packet that conforms at `at`.
-    #[inline]
-    fn take(&mut self, at: Time, bytes: u32) {
-        match self {
-            Gate::Policed(policer) => policer.take(at, bytes),
-            Gate::Open(latest) => *latest = at,
-        }
-    }
-}
-
-impl Ingress {
-    pub(crate) fn new(config: &LinkConfig) -> Result<Ingress, LinkConfigError> {
+impl<G: Gate> Ingress<G> {
+    pub(crate) fn new(config: &LinkConfig) -> Result<Ingress<G>, LinkConfigError> {
         if config.best_effort.is_empty() {
             return Err(LinkConfigError::NoBestEffortClass);
         }
         let buffers = Buffers::new(config)?;
         let flow = |f: &crate::config::RealtimeFlow| Flow {
-            gate: match &f.service {
-                Some(service) if !service.policed => Gate::Open(Time::ZERO),
-                _ => Gate::Policed(Policer::new(&f.envelope)),
-            },
+            gate: G::new(f),
             excess: f.excess,
             grace: Span::ZERO,
             largest: u32::try_from(f.envelope.max_packet().0).unwrap_or(u32::MAX),

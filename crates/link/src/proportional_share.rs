@@ -16,6 +16,7 @@ use crate::config::{LinkConfig, LinkConfigError};
 use crate::edf::fifos::Fifos;
 use crate::fair::{FairQueue as _, Wfq};
 use crate::ingress::{Ingress, PushOut, Route};
+use crate::police::Policer;
 use crate::{Departure, DropSink, LinkPolicy, Packet};
 
 /// Name, summary and options.
@@ -36,7 +37,7 @@ const LINK_WEIGHT: u64 = 1 << 31;
 /// best-effort classes by their share of the remainder.
 #[derive(Debug)]
 pub struct ProportionalShare {
-    ingress: Ingress,
+    ingress: Ingress<Policer>,
     queues: Queues,
     deadlines: Box<[Span]>,
     /// Conformance time of each queued real-time packet, by flow.

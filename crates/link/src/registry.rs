@@ -16,7 +16,9 @@ use crate::assign::{
     Shifted, TotalBandwidthServer, TwoSegments,
 };
 use crate::config::{BestEffortClass, FairQueue, LinkConfig, LinkConfigError};
-use crate::pipeline::{ByDeadline, Discipline, Pipeline};
+use crate::pipeline::{
+    ByDeadline, Committed, Curves, Discipline, Managed, NoCurves, Pipeline, Served,
+};
 use crate::proportional_share::{self, ProportionalShare};
 use crate::slack::{self, Slack};
 
@@ -224,12 +226,24 @@ impl Parts<'_> {
         D: Discipline + Send + 'static,
         V: Visitor,
     {
+        if self.config.realtime.iter().any(|f| f.service.is_some()) {
+            return self.pipeline_with::<Served, D, V>(discipline, visitor);
+        }
+        self.pipeline_with::<NoCurves, D, V>(discipline, visitor)
+    }
+
+    fn pipeline_with<S, D, V>(&self, discipline: D, visitor: V) -> Result<V::Output, BuildError>
+    where
+        S: Curves,
+        D: Discipline + Send + 'static,
+        V: Visitor,
+    {
         let managed = self.config.best_effort.iter().any(BestEffortClass::is_managed)
             || matches!(self.config.fair_queue, FairQueue::Fsc(_));
         if managed && !D::ARRIVAL_ORDER {
-            return Ok(visitor.visit(Pipeline::managed(self.config, discipline)?));
+            return Ok(visitor.visit(Pipeline::<D, Managed, S>::build(self.config, discipline)?));
         }
-        Ok(visitor.visit(Pipeline::new(self.config, discipline)?))
+        Ok(visitor.visit(Pipeline::<D, Committed, S>::build(self.config, discipline)?))
     }
 
     fn residual(&self) -> Result<Residual, BuildError> {

@@ -9,13 +9,13 @@ use crate::common::{
 use laxity_core::{Bytes, Rate, Span, Weight};
 use laxity_curve::service::{ServiceCurve, ServiceSpec};
 use laxity_curve::{Blocking, CurveError, Guarantee};
-use laxity_link::Wire;
 use laxity_link::buffer::DropReason;
 use laxity_link::config::{
     Aqm, BestEffortClass, Buffer, Excess, FlowQueueing, LinkConfig, LinkConfigError, RealtimeFlow,
     Service,
 };
-use laxity_link::registry::{BuildError, build, serves_curves};
+use laxity_link::registry::{BuildError, Visitor, build, serves_curves, visit};
+use laxity_link::{LinkPolicy, Wire};
 
 const HALF: u64 = BYTE_PER_NS / 2;
 const QUARTER: u64 = BYTE_PER_NS / 4;
@@ -52,7 +52,7 @@ fn expected(config: &LinkConfig, k: usize, sent: &[Sent]) -> Vec<u64> {
     out
 }
 
-fn nothing_late(link: &Link<impl laxity_link::LinkPolicy>, config: &LinkConfig) -> bool {
+fn nothing_late(link: &Link<impl LinkPolicy>, config: &LinkConfig) -> bool {
     let all = config.guarantee == Guarantee::All;
     link.late_realtime().is_none() && (!all || link.late_best_effort().is_none())
 }
@@ -392,6 +392,28 @@ fn curves_are_refused_where_they_cannot_be_kept() {
     let service = Service { curve: points(&[(500, 0)], QUARTER / 2), policed: true };
     let error = RealtimeFlow::served(envelope, service, Wire::default(), Excess::Drop, None);
     assert!(matches!(error, Err(CurveError::Shape { .. })));
+}
+
+/// Fails when packets of a link without service curves run their code.
+#[test]
+fn only_links_with_curves_run_their_code() {
+    struct TypeName;
+    impl Visitor for TypeName {
+        type Output = &'static str;
+        fn visit<P: LinkPolicy + Send + 'static>(self, _: P) -> &'static str {
+            std::any::type_name::<P>()
+        }
+    }
+    let relative = flow(leaky(1, 1, QUARTER), 900);
+    let curve = served(points(&[(500, 0)], HALF), leaky(100, 200, QUARTER), false, Wire::default());
+    let plain = config(BYTE_PER_NS, 100, vec![relative.clone()]);
+    let with_curve = config(BYTE_PER_NS, 100, vec![relative, curve]);
+    for name in policies() {
+        for (config, without) in [(&plain, true), (&with_curve, false)] {
+            let policy = visit(name, config, TypeName).unwrap();
+            assert_eq!(policy.contains("NoCurves"), without, "{name}: {policy}");
+        }
+    }
 }
 
 /// A free flow in a flood makes only its own packets wait. Fails when its deadlines do not follow from

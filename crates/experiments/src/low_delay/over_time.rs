@@ -108,7 +108,8 @@ impl Excerpt {
         let mut packets = Vec::new();
         for run in &runs.shown {
             let mut seen = Window { flows, window, packets: Default::default() };
-            simulate(scenario, &run.policy, run.seed, &runs.traffic, &mut seen, control)?;
+            let mut observer: &mut dyn Observer = &mut seen;
+            simulate(scenario, &run.policy, run.seed, &runs.traffic, &mut observer, control)?;
             seen.packets.iter_mut().for_each(|p| p.sort_unstable());
             packets.push(seen.packets);
         }

@@ -76,8 +76,11 @@ impl Contender {
         });
         let traffic = Traffic::Recorded(Arc::new(packets.collect()));
         let mut log = Log::default();
+        let mut observer: &mut dyn Observer = &mut log;
         match self {
-            Contender::Policy(name) => simulate(scenario, name, 1, &traffic, &mut log, control)?,
+            Contender::Policy(name) => {
+                simulate(scenario, name, 1, &traffic, &mut observer, control)?
+            }
             Contender::Hfsc(classes) => {
                 let flows = scenario.flow_count();
                 let none = HfscClass { rt: None, ls: None };
@@ -90,7 +93,7 @@ impl Contender {
                 let model = tree.policy(scenario.link.rate.0).map_err(|error| {
                     ExperimentError::sheet(super::PAPER.name, error.to_string())
                 })?;
-                simulate_policy(scenario, ("hfsc", model), 1, &traffic, &mut log, control)?
+                simulate_policy(scenario, ("hfsc", model), 1, &traffic, &mut observer, control)?
             }
         };
         Ok(log.0)

@@ -3,13 +3,14 @@
 
 use std::hash::{DefaultHasher, Hasher as _};
 
-use libbpf_rs::{MapCore as _, MapHandle, Object, ObjectBuilder, OpenObject, ProgramInput};
+use libbpf_rs::{MapCore as _, MapHandle, Object, OpenObject, ProgramInput};
 
 use super::libbpf_log::with_libbpf_log;
 use super::{CpuError, Policy, system};
 use crate::layout::cpu::{lx_machine, lx_recording, lx_setup};
+use crate::object;
 
-const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/laxity_cpu.bpf.o"));
+const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/laxity_cpu.bpf.o.zlib"));
 
 /// Names of the scheduler's map: without run hooks and with them
 /// (`bpf/include/laxity/cpu_run.h`).
@@ -94,7 +95,7 @@ fn fill(place: Option<&mut [u8]>, bytes: &[u8]) -> Result<(), CpuError> {
 }
 
 fn open() -> Result<OpenObject, CpuError> {
-    with_libbpf_log(|| ObjectBuilder::default().open_memory(OBJECT))
+    with_libbpf_log(|| object::open(OBJECT))
 }
 
 /// Loads, attaches and pins the scheduler. It records its decisions until the time `recorded_until`; zero

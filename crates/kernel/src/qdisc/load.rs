@@ -1,16 +1,17 @@
 //! Loads the BPF programs with a plan and registers the qdisc.
 
 use libbpf_rs::query::ProgInfoIter;
-use libbpf_rs::{MapCore as _, MapFlags, Object, ObjectBuilder, OpenObject};
+use libbpf_rs::{MapCore as _, MapFlags, Object, OpenObject};
 
 use super::LinkError;
 use super::error::io_error;
 use super::pins::Pins;
 use super::record::Record;
 use crate::layout::link::{LX_PLANS, lx_own, lx_served_flow, lxl_plan_change};
+use crate::object;
 use crate::plan::{MOST_BEST_EFFORT_SLOTS, MOST_SHAPED_SLOTS, Plan, QueueMemory, Rule};
 
-const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/laxity.bpf.o"));
+const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/laxity.bpf.o.zlib"));
 
 /// The program that sets CE.
 const MARK: &str = "laxity_mark";
@@ -107,7 +108,7 @@ impl Programs {
         record: &Record,
     ) -> Result<Programs, LinkError> {
         let text = record.to_text();
-        let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(refused)?;
+        let mut open = object::open(OBJECT).map_err(refused)?;
         for mut program in open.progs_mut() {
             program.set_log_level(VERIFIER_LOG_STATS);
             if program.name() == MARK {

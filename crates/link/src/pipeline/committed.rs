@@ -10,6 +10,7 @@ use crate::config::{FairQueue, LinkConfig, LinkConfigError};
 use crate::edf::{EdfQueue, Full};
 use crate::fair::{Fair, FairQueue as _};
 use crate::ingress::{Ingress, PushOut};
+use crate::police::Gate;
 use crate::{Departure, DropSink, Packet};
 
 /// Number of packets in fair order that are searched for one that may pass a refused head.
@@ -27,24 +28,6 @@ pub struct Committed {
 }
 
 impl Committed {
-    pub(super) fn new<D: Discipline>(
-        config: &LinkConfig,
-        slots: usize,
-        may_pass: bool,
-    ) -> Result<Committed, LinkConfigError> {
-        // Among one class no order differs.
-        let kind = if D::ARRIVAL_ORDER { FairQueue::default() } else { config.fair_queue };
-        let classes = if D::ARRIVAL_ORDER { 1 } else { config.best_effort.len() };
-        let weights: Vec<_> = config.best_effort.iter().map(|c| c.weight).take(classes).collect();
-        let max_heads = if may_pass { LOOKAHEAD } else { 1 };
-        Ok(Committed {
-            fair: Fair::new(kind, &weights, slots)?,
-            heads: VecDeque::with_capacity(max_heads),
-            max_heads,
-            one_class: D::ARRIVAL_ORDER,
-        })
-    }
-
     /// Takes the next packet from the fair queue and assigns its deadline.
     #[inline]
     fn commit<D: Discipline>(&mut self, now: Time, labels: &mut Labels<D>) -> bool {
@@ -57,12 +40,12 @@ impl Committed {
 
     /// Index of the first packet in fair order that may pass the refused head: first of its class,
     /// smaller than every packet refused before it, and accepted by the discipline.
-    fn passing_candidate<D: Discipline>(
+    fn passing_candidate<D: Discipline, G: Gate>(
         &mut self,
         now: Time,
         labels: &mut Labels<D>,
         realtime: &EdfQueue,
-        ingress: &Ingress,
+        ingress: &Ingress<G>,
     ) -> Option<usize> {
         let mut largest = self.heads.front()?.packet.wire.checked_sub(1)?;
         for i in 1..self.max_heads {
@@ -95,6 +78,24 @@ impl PushOut for Committed {
 }
 
 impl<D: Discipline> BestEffort<D> for Committed {
+    fn new(
+        config: &LinkConfig,
+        slots: usize,
+        discipline: &D,
+    ) -> Result<Committed, LinkConfigError> {
+        // Among one class no order differs.
+        let kind = if D::ARRIVAL_ORDER { FairQueue::default() } else { config.fair_queue };
+        let classes = if D::ARRIVAL_ORDER { 1 } else { config.best_effort.len() };
+        let weights: Vec<_> = config.best_effort.iter().map(|c| c.weight).take(classes).collect();
+        let max_heads = if discipline.may_pass() { LOOKAHEAD } else { 1 };
+        Ok(Committed {
+            fair: Fair::new(kind, &weights, slots)?,
+            heads: VecDeque::with_capacity(max_heads),
+            max_heads,
+            one_class: D::ARRIVAL_ORDER,
+        })
+    }
+
     #[inline]
     fn enqueue(
         &mut self,
@@ -113,12 +114,12 @@ impl<D: Discipline> BestEffort<D> for Committed {
     }
 
     #[inline]
-    fn next(
+    fn next<G: Gate>(
         &mut self,
         now: Time,
         labels: &mut Labels<D>,
         realtime: &EdfQueue,
-        ingress: &mut Ingress,
+        ingress: &mut Ingress<G>,
         _: &mut dyn DropSink,
     ) -> Option<Departure> {
         let head = self.heads.front()?;

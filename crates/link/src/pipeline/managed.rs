@@ -9,6 +9,7 @@ use crate::class_queues::ClassQueues;
 use crate::config::{LinkConfig, LinkConfigError};
 use crate::edf::{EdfQueue, Full};
 use crate::ingress::{Ingress, PushOut};
+use crate::police::Gate;
 use crate::slot::Slot;
 use crate::{Departure, DropSink, Packet};
 
@@ -23,14 +24,6 @@ pub struct Managed {
 }
 
 impl Managed {
-    pub(super) fn new<D: Discipline>(
-        config: &LinkConfig,
-        slots: usize,
-    ) -> Result<Managed, LinkConfigError> {
-        let queues = ClassQueues::new(config, slots, D::AFTER_REALTIME)?;
-        Ok(Managed { queues, slot: Slot::default() })
-    }
-
     /// Opens the slot if a packet waits.
     fn open<D: Discipline>(&mut self, now: Time, labels: &mut Labels<D>) {
         if let Some(candidate) = self.queues.select(now) {
@@ -112,6 +105,11 @@ impl PushOut for Managed {
 }
 
 impl<D: Discipline> BestEffort<D> for Managed {
+    fn new(config: &LinkConfig, slots: usize, _: &D) -> Result<Managed, LinkConfigError> {
+        let queues = ClassQueues::new(config, slots, D::AFTER_REALTIME)?;
+        Ok(Managed { queues, slot: Slot::default() })
+    }
+
     fn enqueue(
         &mut self,
         now: Time,
@@ -128,12 +126,12 @@ impl<D: Discipline> BestEffort<D> for Managed {
         Ok(())
     }
 
-    fn next(
+    fn next<G: Gate>(
         &mut self,
         now: Time,
         labels: &mut Labels<D>,
         realtime: &EdfQueue,
-        ingress: &mut Ingress,
+        ingress: &mut Ingress<G>,
         drops: &mut dyn DropSink,
     ) -> Option<Departure> {
         if self.queues.is_empty() {

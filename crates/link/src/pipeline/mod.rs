@@ -37,6 +37,11 @@
 //! Where no class has flow queues or AQM and none has a curve, the next packet is [`Committed`] with
 //! its deadline as soon as its predecessor starts. Otherwise it is chosen at each decision:
 //! [`Managed`].
+//!
+//! # With and without service curves
+//!
+//! [`Served`] has the deadlines of flows with service curves. A link without such flows has
+//! [`NoCurves`] in its place: code that knows no curves, so that its packets do not pay for them.
 
 mod committed;
 mod discipline;
@@ -53,16 +58,21 @@ pub use committed::Committed;
 pub use discipline::{ByDeadline, Discipline, Head};
 pub(crate) use labels::Labels;
 pub use managed::Managed;
-use served::Served;
+pub use served::Served;
+pub(crate) use served::{Curves, NoCurves};
 
 use crate::buffer::DropReason;
 use crate::config::{LinkConfig, LinkConfigError, RealtimeFlow};
 use crate::edf::{EdfQueue, Entry, Full};
 use crate::ingress::{Ingress, PushOut, Route};
+use crate::police::Gate;
 use crate::{Departure, DropSink, LinkPolicy, Packet};
 
 /// The queues of best effort, and the choice among them.
-pub(crate) trait BestEffort<D: Discipline>: PushOut {
+pub(crate) trait BestEffort<D: Discipline>: PushOut + Sized {
+    /// Empty queues for `slots` packets.
+    fn new(config: &LinkConfig, slots: usize, discipline: &D) -> Result<Self, LinkConfigError>;
+
     /// Adds a packet.
     fn enqueue(
         &mut self,
@@ -74,12 +84,12 @@ pub(crate) trait BestEffort<D: Discipline>: PushOut {
     ) -> Result<(), Full>;
 
     /// Removes the packet to serve now, if one goes before the queued real-time packets.
-    fn next(
+    fn next<G: Gate>(
         &mut self,
         now: Time,
         labels: &mut Labels<D>,
         realtime: &EdfQueue,
-        ingress: &mut Ingress,
+        ingress: &mut Ingress<G>,
         drops: &mut dyn DropSink,
     ) -> Option<Departure>;
 
@@ -112,13 +122,13 @@ pub(crate) trait BestEffort<D: Discipline>: PushOut {
 
 /// The scheduler of one link.
 #[derive(Debug)]
-pub struct Pipeline<D, B = Committed> {
-    ingress: Ingress,
+pub struct Pipeline<D, B = Committed, S: Curves = Served> {
+    ingress: Ingress<S::Gate>,
     realtime: EdfQueue,
     /// Relative deadline and class of each real-time flow.
     flows: Box<[(Span, usize)]>,
     /// The flows with service curves, whose classes follow those of the relative deadlines.
-    served: Served,
+    served: S,
     best_effort: B,
     labels: Labels<D>,
 }
@@ -131,10 +141,7 @@ impl<D: Discipline> Pipeline<D> {
     /// When the buffer is smaller than the backlog bound of the flows, a flow has a service curve
     /// beyond the arithmetic, or best effort is ordered by fair service curves.
     pub fn new(config: &LinkConfig, discipline: D) -> Result<Pipeline<D>, LinkConfigError> {
-        let ingress = Ingress::new(config)?;
-        let (slots, may_pass) = (ingress.best_effort_slots(), discipline.may_pass());
-        let best_effort = Committed::new::<D>(config, slots, may_pass)?;
-        Pipeline::with(config, discipline, ingress, best_effort)
+        Pipeline::build(config, discipline)
     }
 }
 
@@ -146,19 +153,16 @@ impl<D: Discipline> Pipeline<D, Managed> {
     /// no power of two or out of range, a flow has a service curve beyond the arithmetic, or the
     /// groups of best effort make no tree.
     pub fn managed(config: &LinkConfig, discipline: D) -> Result<Self, LinkConfigError> {
-        let ingress = Ingress::new(config)?;
-        let best_effort = Managed::new::<D>(config, ingress.best_effort_slots())?;
-        Pipeline::with(config, discipline, ingress, best_effort)
+        Pipeline::build(config, discipline)
     }
 }
 
-impl<D: Discipline, B> Pipeline<D, B> {
-    fn with(
-        config: &LinkConfig,
-        discipline: D,
-        ingress: Ingress,
-        best_effort: B,
-    ) -> Result<Self, LinkConfigError> {
+#[allow(private_bounds)]
+impl<D: Discipline, B: BestEffort<D>, S: Curves> Pipeline<D, B, S> {
+    /// A scheduler with empty queues of these kinds; [`NoCurves`] where no flow has a service curve.
+    pub(crate) fn build(config: &LinkConfig, discipline: D) -> Result<Self, LinkConfigError> {
+        let ingress = Ingress::new(config)?;
+        let best_effort = B::new(config, ingress.best_effort_slots(), &discipline)?;
         let relative = config.realtime.iter().filter(|f| f.service.is_none());
         let mut deadlines: Vec<Span> = relative.map(|f| f.deadline).collect();
         deadlines.sort_unstable();
@@ -175,13 +179,15 @@ impl<D: Discipline, B> Pipeline<D, B> {
         Ok(Pipeline {
             realtime: EdfQueue::new(classes.max(1), ingress.realtime_slots()),
             flows,
-            served: Served::new(config, deadlines.len())?,
+            served: S::new(config, deadlines.len())?,
             ingress,
             best_effort,
             labels: Labels::new(config, discipline),
         })
     }
+}
 
+impl<D: Discipline, B, S: Curves> Pipeline<D, B, S> {
     /// The discipline, for inspection.
     pub fn discipline(&self) -> &D {
         &self.labels.discipline
@@ -221,7 +227,7 @@ impl<D: Discipline, B> Pipeline<D, B> {
 }
 
 #[allow(private_bounds)]
-impl<D: Discipline, B: BestEffort<D>> Pipeline<D, B> {
+impl<D: Discipline, B: BestEffort<D>, S: Curves> Pipeline<D, B, S> {
     /// Ends the yielding after a stall: the real-time queue is empty, and all best-effort deadlines
     /// are assigned again.
     #[cold]
@@ -262,7 +268,7 @@ impl<D: Discipline, B: BestEffort<D>> Pipeline<D, B> {
 }
 
 #[allow(private_bounds)]
-impl<D: Discipline, B: BestEffort<D>> LinkPolicy for Pipeline<D, B> {
+impl<D: Discipline, B: BestEffort<D>, S: Curves> LinkPolicy for Pipeline<D, B, S> {
     fn enqueue(&mut self, now: Time, packet: Packet, drops: &mut dyn DropSink) {
         self.release_shaped(now);
         let flow = packet.flow.index();

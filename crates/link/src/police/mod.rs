@@ -6,9 +6,11 @@
 //! send, on which [`slack`](crate::slack) bases its decisions.
 
 mod buckets;
+mod gate;
 mod periodic;
 
 pub use buckets::TokenBuckets;
+pub(crate) use gate::{Gate, ServedGate};
 pub use periodic::PeriodicPolicer;
 
 use laxity_core::Time;

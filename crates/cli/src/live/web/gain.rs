@@ -9,8 +9,8 @@ use std::collections::HashMap;
 
 use laxity_core::{FlowId, Span, Time};
 use laxity_link::buffer::DropReason;
-use laxity_link::registry::{self, Visitor};
-use laxity_link::{Departure, LinkPolicy, Packet};
+use laxity_link::registry;
+use laxity_link::{Departure, Packet};
 use laxity_scenario::link::model::Scenario;
 use laxity_sim::link::{Observer, run};
 use laxity_sim::{Control, Random};
@@ -173,19 +173,13 @@ fn spread(scenario: &Scenario, counts: &[(u64, u64)], seconds: f64, most: u64) -
 /// Packets of best effort that a policy sends of these, and the sum of their delays in ns; none where the
 /// scenario does not suit the policy.
 fn best_effort(scenario: &Scenario, policy: &str, arrivals: &[Arrival]) -> Option<(u64, u128)> {
-    struct Simulate<'a>(&'a Scenario, &'a [Arrival]);
-    impl Visitor for Simulate<'_> {
-        type Output = (u64, u128);
-        fn visit<P: LinkPolicy + Send + 'static>(self, mut policy: P) -> (u64, u128) {
-            let Simulate(scenario, arrivals) = self;
-            let mut delays = Delays { realtime: scenario.realtime.len(), packets: 0, sum_ns: 0 };
-            let (rate, wire) = (scenario.link.rate, scenario.link.wire());
-            let arrivals = arrivals.iter().copied();
-            run(&mut policy, arrivals, rate, wire, &mut delays, &Control::default());
-            (delays.packets, delays.sum_ns)
-        }
-    }
-    registry::visit(policy, &scenario.setup(), Simulate(scenario, arrivals)).ok()
+    // Not in its own type, which would be another engine for each policy.
+    let mut policy = registry::build(policy, &scenario.setup()).ok()?;
+    let mut delays = Delays { realtime: scenario.realtime.len(), packets: 0, sum_ns: 0 };
+    let (rate, wire) = (scenario.link.rate, scenario.link.wire());
+    let arrivals = arrivals.iter().copied();
+    run(&mut policy, arrivals, rate, wire, &mut delays, &Control::default());
+    Some((delays.packets, delays.sum_ns))
 }
 
 struct Delays {
