@@ -4,7 +4,7 @@
 use crate::common::Random;
 use crate::play::options;
 use laxity_core::{Span, Time};
-use laxity_dwcs::structure::{Heaps, List, Structure};
+use laxity_dwcs::structure::{Buckets, Fastest, Heaps, List, Structure, Wheel};
 use laxity_dwcs::{
     Attributes, Decision, Dropped, Late, Ledger, Options, Overdue, Queues, Scheduler, StreamId,
     Tolerance,
@@ -47,11 +47,12 @@ impl Queues for Nonsense {
     }
 }
 
-fn decisions<S: Structure>(options: &Options, seed: u64) -> Vec<Decision> {
+/// None where the structure does not support the order.
+fn decisions<S: Structure>(options: &Options, seed: u64) -> Option<Vec<Decision>> {
     const STREAMS: u64 = 8;
     let mut random = Random(seed);
-    let mut scheduler = Scheduler::<S, _>::with_meter(options, Ledger::new().with_history())
-        .expect("a supported order");
+    let ledger = Ledger::new().with_history();
+    let mut scheduler = Scheduler::<S, _>::with_meter(options, ledger).ok()?;
     let mut queues = Nonsense((0..STREAMS).map(|i| Random(seed ^ i << 32)).collect());
     let mut ids = vec![];
     for _ in 0..STREAMS {
@@ -74,7 +75,38 @@ fn decisions<S: Structure>(options: &Options, seed: u64) -> Vec<Decision> {
     scheduler.check(Time::MAX, &mut queues);
     let total = scheduler.meter().total();
     assert!(total.served <= 61 && total.missed >= total.dropped);
-    decisions
+    Some(decisions)
+}
+
+/// An idle scheduler, and one of which a stream waits, at the last instant.
+fn ends<S: Structure>(options: &Options) -> Option<[Decision; 3]> {
+    let mut scheduler = Scheduler::<S, _>::with_meter(options, Ledger::new()).ok()?;
+    let mut queues = Nonsense(vec![Random(1)]);
+    let idle = scheduler.next(Time::MAX, &mut queues);
+    let attributes = Attributes {
+        tolerance: Tolerance::new(1, 2).expect("x is at most y"),
+        gap: None,
+        late: Late::Drop,
+    };
+    let id = scheduler.join(Time::MAX, &attributes).expect("joins");
+    scheduler.arrive(Time::MAX, id).expect("is there");
+    Some([idle, scheduler.next(Time::MAX, &mut queues), scheduler.next(Time::MAX, &mut queues)])
+}
+
+/// Fails when a structure searches for ever because no release is later than the last instant: tried without
+/// `has_lists` in `timed/pending.rs`.
+#[test]
+fn the_last_instant_hangs_no_structure() {
+    for options in [Options::default(), Options::tolerance_first(), Options::paper()] {
+        let list = ends::<List>(&options);
+        assert!(list.is_some());
+        let others = [ends::<Heaps>, ends::<Fastest>, ends::<Wheel>, ends::<Buckets>];
+        let ended: Vec<_> = others.iter().filter_map(|ends| ends(&options)).collect();
+        assert!(ended.len() >= 2, "{}", ended.len());
+        for decisions in ended {
+            assert_eq!(Some(decisions), list);
+        }
+    }
 }
 
 proptest! {
@@ -84,6 +116,11 @@ proptest! {
     /// in `Measures::merge`, and without the clamp in `Scheduler::miss`.
     #[test]
     fn no_input_panics(options in options(), seed in any::<u64>()) {
-        prop_assert_eq!(decisions::<List>(&options, seed), decisions::<Heaps>(&options, seed));
+        let list = decisions::<List>(&options, seed);
+        prop_assert!(list.is_some());
+        let others = [decisions::<Heaps>, decisions::<Fastest>, decisions::<Wheel>, decisions::<Buckets>];
+        for decided in others.iter().filter_map(|decisions| decisions(&options, seed)) {
+            prop_assert_eq!(Some(&decided), list.as_ref());
+        }
     }
 }

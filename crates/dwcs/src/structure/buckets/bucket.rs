@@ -57,7 +57,7 @@ impl Bucket {
         if self.used == 0 || tick >= self.first {
             return self.used == 0 || tick - self.first < TICKS;
         }
-        let last = self.first + 63 - u64::from(self.used_in_order().leading_zeros());
+        let last = self.first + (63 - u64::from(self.used_in_order().leading_zeros()));
         last - tick < TICKS
     }
 
@@ -171,7 +171,9 @@ impl Bucket {
             }
             self.used &= !(1 << (self.first % TICKS));
             self.sorted = false;
-            self.first += u64::from(self.used_in_order().trailing_zeros());
+            // Saturates only when no tick is used, at the last instants: then no first one is needed.
+            let ahead = self.used_in_order().trailing_zeros();
+            self.first = self.first.saturating_add(u64::from(ahead));
         }
     }
 }

@@ -95,9 +95,15 @@ impl Pending {
         };
         let overflow = self.queue.overflow.top().map_or(u64::MAX, |member| member.key);
         self.soon = self.listed.min(run).min(overflow);
-        if self.soon <= self.now {
+        // At the last instant `soon` is no later even if nothing is left.
+        if self.soon <= self.now && self.has_lists() {
             self.drain_lists(streams, admit);
         }
+    }
+
+    /// Whether anything is in the heap or in a list of the window.
+    fn has_lists(&mut self) -> bool {
+        self.queue.overflow.top().is_some() || self.queue.calendar.first().is_some()
     }
 
     /// The rest of [`drain`](Self::drain): once for each tick that has a list, unless streams
