@@ -1,5 +1,6 @@
 //! Recorded threads of CPUs, from arrays or files.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -23,11 +24,17 @@ enum Content {
     Threads(Vec<Task>),
 }
 
-/// A stay on CPUs, between two sleeps.
+/// The time between two sleeps, after the first wake-up of the recording.
 struct Burst {
     wake: u64,
     block: u64,
+    /// CPU time.
     ran: u64,
+}
+
+struct Thread {
+    name: String,
+    bursts: Vec<Burst>,
 }
 
 #[pymethods]
@@ -47,6 +54,15 @@ impl PyRecording {
         names: Option<Vec<String>>,
         sleeps: &str,
     ) -> PyResult<PyRecording> {
+        let instants = match read_sleeps(sleeps)? {
+            RecordedSleeps::Lengths => false,
+            RecordedSleeps::Instants => true,
+            RecordedSleeps::Wakers => {
+                return Err(error::input(
+                    "sleeps `wakers`: arrays do not say which thread ended a sleep; give a file, lengths or instants",
+                ));
+            }
+        };
         let wakes = array::times(wakes, "wakes")?;
         let blocks = array::times(blocks, "blocks")?;
         let ran = array::times(ran, "ran")?;
@@ -63,59 +79,28 @@ impl PyRecording {
         let Some(start) = wakes.iter().copied().min() else {
             return Err(error::input("there is no burst in the recording"));
         };
-        let mut of: Vec<(u64, Vec<Burst>)> = Vec::new();
-        let mut places = std::collections::HashMap::new();
-        for (i, thread) in threads.into_iter().enumerate() {
-            let burst = Burst {
-                wake: wakes[i] - start,
-                block: blocks[i].saturating_sub(start),
-                ran: ran[i],
+        let mut all: Vec<Thread> = Vec::new();
+        let mut places = HashMap::new();
+        for (i, number) in threads.into_iter().enumerate() {
+            let burst = Burst::new(i, wakes[i], blocks[i], ran[i], start)?;
+            let place = match places.get(&number) {
+                Some(place) => *place,
+                None => {
+                    let name = name(i, number, names.as_deref())?;
+                    all.push(Thread { name, bursts: Vec::new() });
+                    *places.entry(number).or_insert(all.len() - 1)
+                }
             };
-            if blocks[i] < wakes[i] {
-                return Err(error::input(format_args!("burst {i} blocks before it wakes up")));
-            }
-            let most = burst.block - burst.wake;
-            if burst.ran > most {
-                return Err(error::input(format_args!(
-                    "burst {i} ran for {} ns within {most} ns: one thread has one CPU at a time",
-                    burst.ran
-                )));
-            }
-            if names.as_ref().is_some_and(|names| thread >= names.len() as u64) {
-                return Err(error::input(format_args!("burst {i}: thread {thread} has no name")));
-            }
-            let place = *places.entry(thread).or_insert_with(|| {
-                of.push((thread, Vec::new()));
-                of.len() - 1
-            });
-            let bursts = &mut of[place].1;
+            let bursts = &mut all[place].bursts;
             if bursts.last().is_some_and(|last| last.block > burst.wake) {
                 return Err(error::input(format_args!(
-                    "burst {i} begins before the last one of thread {thread} ended; sort the bursts by time"
+                    "burst {i} begins before the last one of thread {number} ended; sort the bursts by time"
                 )));
             }
             bursts.push(burst);
         }
-        let instants = match read_sleeps(sleeps)? {
-            RecordedSleeps::Lengths => false,
-            RecordedSleeps::Instants => true,
-            RecordedSleeps::Wakers => {
-                return Err(error::input(
-                    "sleeps `wakers`: arrays do not say which thread ended a sleep; give a file, lengths or instants",
-                ));
-            }
-        };
-        let task = |(thread, bursts): (u64, Vec<Burst>)| {
-            let name = names.as_ref().map(|names| names[thread as usize].clone());
-            let joins = bursts.first().map_or(0, |first| first.wake);
-            let steps = steps(&bursts, instants);
-            Task::new(
-                name.unwrap_or_else(|| format!("thread-{thread}")),
-                Workload::Script { steps, repeat: false },
-            )
-            .joining(Time(joins))
-        };
-        Ok(PyRecording(Arc::new(Content::Threads(of.into_iter().map(task).collect()))))
+        let tasks = all.into_iter().map(|thread| thread.task(instants)).collect();
+        Ok(PyRecording(Arc::new(Content::Threads(tasks))))
     }
 
     /// A recorded schedule as `perf sched script` or `trace-cmd report` print it, or a workload of rt-app, read
@@ -159,26 +144,49 @@ impl PyRecording {
     }
 }
 
-fn read_sleeps(name: &str) -> PyResult<RecordedSleeps> {
-    match name {
-        "lengths" => Ok(RecordedSleeps::Lengths),
-        "instants" => Ok(RecordedSleeps::Instants),
-        "wakers" => Ok(RecordedSleeps::Wakers),
-        _ => Err(error::input(format_args!("sleeps `{name}`: give lengths, instants or wakers"))),
+impl Burst {
+    /// Row `i` of a recording that begins at `start`.
+    fn new(i: usize, wake: u64, block: u64, ran: u64, start: u64) -> PyResult<Burst> {
+        let Some(most) = block.checked_sub(wake) else {
+            return Err(error::input(format_args!("burst {i} blocks before it wakes up")));
+        };
+        if ran > most {
+            return Err(error::input(format_args!(
+                "burst {i} ran for {ran} ns within {most} ns: one thread has one CPU at a time"
+            )));
+        }
+        Ok(Burst { wake: wake - start, block: block - start, ran })
     }
 }
 
-/// The bursts of one thread as a script, from its first wake-up on.
-fn steps(bursts: &[Burst], instants: bool) -> Vec<Step> {
-    let mut steps = Vec::with_capacity(2 * bursts.len());
-    for (i, burst) in bursts.iter().enumerate() {
-        steps.push(Step::Run(Span(burst.ran)));
-        if let Some(next) = bursts.get(i + 1) {
-            steps.push(match instants {
-                true => Step::SleepUntil(Span(next.wake - bursts[0].wake)),
-                false => Step::Sleep(Span(next.wake - burst.block)),
-            });
+impl Thread {
+    /// A task that does the same from its first wake-up on.
+    fn task(self, instants: bool) -> Task {
+        let joins = self.bursts.first().map_or(0, |first| first.wake);
+        let mut steps = Vec::with_capacity(2 * self.bursts.len());
+        for (i, burst) in self.bursts.iter().enumerate() {
+            steps.push(Step::Run(Span(burst.ran)));
+            if let Some(next) = self.bursts.get(i + 1) {
+                steps.push(match instants {
+                    true => Step::SleepUntil(Span(next.wake - joins)),
+                    false => Step::Sleep(Span(next.wake - burst.block)),
+                });
+            }
         }
+        Task::new(self.name, Workload::Script { steps, repeat: false }).joining(Time(joins))
     }
-    steps
+}
+
+/// The name of a thread that burst `i` is of.
+fn name(i: usize, number: u64, names: Option<&[String]>) -> PyResult<String> {
+    let Some(names) = names else { return Ok(format!("thread-{number}")) };
+    let name = usize::try_from(number).ok().and_then(|number| names.get(number));
+    let none = || error::input(format_args!("burst {i}: thread {number} has no name"));
+    name.cloned().ok_or_else(none)
+}
+
+fn read_sleeps(name: &str) -> PyResult<RecordedSleeps> {
+    let known = RecordedSleeps::NAMES.join(", ");
+    RecordedSleeps::named(name)
+        .ok_or_else(|| error::input(format_args!("sleeps `{name}`: give one of {known}")))
 }

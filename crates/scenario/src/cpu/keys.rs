@@ -2,7 +2,7 @@
 
 use laxity_cpu::CpuSet;
 
-use super::model::MAX_TASKS;
+use super::model::{MAX_TASKS, RecordedSleeps};
 use super::policies;
 use crate::keys::{Forms, Key, Kind, Plain, Table};
 use crate::keys::{optional, required};
@@ -61,7 +61,7 @@ pub static RECORDING: Table = Table {
         required("file", Kind::Path, "\"sched.txt\"", "Relative to this file's folder."),
         optional(
             "sleeps",
-            Kind::Choice(&["lengths", "instants", "wakers"]),
+            Kind::Choice(&RecordedSleeps::NAMES),
             "\"lengths\"",
             "\"wakers\"",
             "The end of a recorded sleep. `lengths`: after its recorded length. `instants`: at \

@@ -204,6 +204,24 @@ pub enum RecordedSleeps {
     Wakers,
 }
 
+impl RecordedSleeps {
+    /// Every choice, in the order of [`NAMES`](Self::NAMES).
+    pub const ALL: [RecordedSleeps; 3] =
+        [RecordedSleeps::Lengths, RecordedSleeps::Instants, RecordedSleeps::Wakers];
+    /// Their names in scenario files.
+    pub const NAMES: [&str; 3] = ["lengths", "instants", "wakers"];
+
+    /// The name in scenario files.
+    pub fn name(self) -> &'static str {
+        RecordedSleeps::NAMES[self as usize]
+    }
+
+    /// The choice of this name.
+    pub fn named(name: &str) -> Option<RecordedSleeps> {
+        RecordedSleeps::ALL.into_iter().find(|sleeps| sleeps.name() == name)
+    }
+}
+
 /// The server of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskServer {

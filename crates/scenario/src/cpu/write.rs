@@ -68,11 +68,7 @@ impl Printer {
         let path = self.path(&recording.path);
         self.key("file", &path);
         self.unless("sleeps", recording.sleeps, RecordedSleeps::default(), |sleeps| {
-            quoted(match sleeps {
-                RecordedSleeps::Lengths => "lengths",
-                RecordedSleeps::Instants => "instants",
-                RecordedSleeps::Wakers => "wakers",
-            })
+            quoted(sleeps.name())
         });
         if !recording.only.is_empty() {
             let names: Vec<String> = recording.only.iter().map(|n| quoted(n)).collect();

@@ -13,9 +13,9 @@ pub(super) fn read(root: &Section<'_>, cx: &mut Context<'_, '_>) -> Vec<Recorded
     let mut done = Vec::new();
     for section in super::sections(root, "recording", cx.out).into_iter().flatten() {
         let path = section.file("file", cx.out);
-        let sleeps = section.choice("sleeps", cx.out).map_or(RecordedSleeps::default(), |i| {
-            [RecordedSleeps::Lengths, RecordedSleeps::Instants, RecordedSleeps::Wakers][i]
-        });
+        let sleeps = section
+            .choice("sleeps", cx.out)
+            .map_or(RecordedSleeps::default(), |i| RecordedSleeps::ALL[i]);
         let only = only(&section, cx.out);
         let join = section.time("join", cx.out).unwrap_or(Span::ZERO);
         let Some(path) = path else { continue };
