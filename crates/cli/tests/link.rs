@@ -472,11 +472,14 @@ mod live {
         let flows = &status(tunnel)["flows"];
         let sent = flows.as_object().expect("flows").values().map(|f| count(&f["packets"]));
         assert!(sent.sum::<u64>() >= 5, "{tunnel}");
-        // 2.6 MB in segments of 1448 B, one by one instead of joined.
+        // 2.6 MB are 1811 segments of 1448 B, which come one by one instead of joined.
         let cards = part(&text, "cards");
         let received = |when| number(cards, when, when);
         let (before, during, after) = (received("before"), received("during"), received("after"));
-        assert!(during >= 1810 && before < 1750 && after < 1750, "{cards}");
+        assert!(
+            during > 1810 && before < 1800 && after < 1800,
+            "before {before} during {during} after {after}: {cards}"
+        );
         let link = status(cards);
         let reasons = link["flows"].as_object().expect("flows").values();
         assert!(reasons.clone().all(|f| f["drop_reasons"]["oversize"].is_null()), "{link}");

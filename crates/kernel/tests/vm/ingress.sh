@@ -173,16 +173,25 @@ transfer() {
     first=$(received)
     in_rx sh -c 'dd if=/dev/zero bs=64k count=40 2>/dev/null | nc 10.7.0.1 6000'
     wait $listener
-    echo "$1 $(($(received) - first))"
+    echo $(($(received) - first))
+}
+# The fewest packets of three transfers: how many GRO joins depends on how fast the emulator runs the sender.
+fewest() {
+    few=$(transfer)
+    for _ in 2 3; do
+        more=$(transfer)
+        [ "$more" -gt "$few" ] || few=$more
+    done
+    echo "$few"
 }
 wait_for in_rx ping -c 1 -W 1 10.7.0.1
-transfer before
+echo "before $(fewest)"
 sed -e 's/10 Mbit/50 Mbit/' more.toml >fast.toml
 tell up --ingress fast.toml --dev card --policy background
-transfer during
+echo "during $(transfer)"
 link status --dev card --json
 tell down --dev card
-transfer after
+echo "after $(fewest)"
 
 echo "== interface gone"
 tell up --ingress fast.toml --dev card --policy background

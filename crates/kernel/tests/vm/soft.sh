@@ -12,10 +12,11 @@ soft=${soft#/proc/}
 renice -n 19 -p "${soft%/comm}"
 traced=/sys/kernel/tracing
 echo 0 >$traced/tracing_on
-echo 8192 >$traced/buffer_size_kb
+echo 32768 >$traced/buffer_size_kb
 echo 'vec == 8' >$traced/events/irq/filter
 echo 1 >$traced/events/irq/softirq_raise/enable
 echo 1 >$traced/events/irq/softirq_entry/enable
+echo 1 >$traced/events/sched/sched_switch/enable
 
 echo "== timers"
 kernel-cpu up bebs-credit
@@ -34,15 +35,19 @@ sleep 3
 echo 0 >$traced/tracing_on
 wait
 sed 's/^/periodic /' /tmp/periodic
-# From the first time that they are asked for until they are done, in us.
+# How long the CPU executes tasks while timers wait, in us: from the first switch after the first request. Before that
+# the kernel may execute other soft interrupts, or a section in which it has disabled them; packets of a burst take it
+# up to 3.4 ms.
 awk '$4 ~ /^[0-9.]+:$/ {
     at = $4 * 1000000
-    if ($5 == "softirq_raise:" && !asked) asked = at
+    if ($5 == "softirq_raise:") asked = 1
+    if ($5 == "sched_switch:" && asked && !since) since = at
     if ($5 == "softirq_entry:" && asked) {
         calls++
-        if (at - asked > worst) worst = at - asked
-        late += at - asked > 100
-        asked = 0
+        waited = since ? at - since : 0
+        if (waited > worst) worst = waited
+        late += waited > 100
+        asked = since = 0
     }
 }
 END { printf "timers calls %d late %d worst_us %d\n", calls, late, worst }' $traced/trace
