@@ -71,6 +71,10 @@ let alone keyword =
 
 let word keyword = if not (alone keyword) then raise (Wrong (place (), keyword))
 
+(* A keyword with a number at most. *)
+let numbered keyword =
+  match numbers keyword with Some ([] | [ _ ]) -> () | _ -> raise (Wrong (place (), keyword))
+
 let rec many keyword read =
   match numbers keyword with Some list -> let item = read list in item :: many keyword read | None -> []
 
@@ -185,7 +189,7 @@ let () =
     while !rest <> [] do
       followed := 0;
       too_many := false;
-      let good = if alone "link" then link () else (word "cpu"; cpu ()) in
+      let good = if alone "link" then link () else (numbered "cpu"; cpu ()) in
       let good = good && not !too_many in
       word "end";
       incr (if good then accepted else refused)

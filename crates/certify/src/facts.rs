@@ -93,9 +93,11 @@ pub enum FlowProof {
     Steps(i128),
 }
 
-/// One CPU and its hard reservations.
+/// A CPU with a queue of its own, and its hard reservations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuFacts {
+    /// Its number, where the scenario has several.
+    pub number: Option<u32>,
     /// Since when the reservations are in force, in ns.
     pub from: u64,
     /// The unit of shares: a whole CPU.

@@ -1,7 +1,7 @@
 //! The format of certificates: text, a keyword and whole numbers a line.
 //!
-//! The first line is `laxity-certificate 1`. Then come blocks, one for a link, for CPUs one for each instant
-//! at which reservations change; a block has its facts, the line `proof`, the numbers of the proof, and the
+//! The first line is `laxity-certificate 1`. Then come blocks, one for a link, for each CPU one for each instant
+//! at which its reservations change; a block has its facts, the line `proof`, the numbers of the proof, and the
 //! line `end`. `docs/reference/certificate.md` describes each line.
 
 use std::fmt::Write as _;
@@ -73,7 +73,7 @@ fn facts_lines(facts: &Facts) -> Vec<String> {
             }
         }
         Facts::Cpu(cpu) => {
-            lines.push("cpu".to_owned());
+            lines.push(cpu.number.map_or("cpu".to_owned(), |number| format!("cpu {number}")));
             lines.push(format!("from {}", cpu.from));
             lines.push(format!("unit {}", cpu.unit));
             lines.push(format!("best-effort {}", cpu.best_effort));
@@ -138,8 +138,8 @@ pub fn read(text: &str) -> Result<Vec<(Facts, Proof)>, Refusal> {
     while reader.lines.peek().is_some() {
         if reader.takes("link") {
             blocks.push((Facts::Link(reader.link()?), Proof::Link(reader.link_proof()?)));
-        } else if reader.takes("cpu") {
-            blocks.push((Facts::Cpu(reader.cpu()?), Proof::Cpu(reader.cpu_proof()?)));
+        } else if let Some(number) = reader.list("cpu", "`cpu`, and its number of several")? {
+            blocks.push((Facts::Cpu(reader.cpu(&number)?), Proof::Cpu(reader.cpu_proof()?)));
         } else {
             return Err(reader.wrong("`link` or `cpu`"));
         }
@@ -332,7 +332,14 @@ impl<'a, L: Iterator<Item = &'a str>> Reader<'a, L> {
         }
     }
 
-    fn cpu(&mut self) -> Result<CpuFacts, Refusal> {
+    fn cpu(&mut self, number: &[u32]) -> Result<CpuFacts, Refusal> {
+        let number = match *number {
+            [] => None,
+            [number] => Some(number),
+            _ => {
+                return Err(Refusal::Syntax { line: self.at, expected: "`cpu` and one number" });
+            }
+        };
         let from = self.number("from", "`from` and ns")?;
         let unit = self.number("unit", "`unit` and a number")?;
         let best_effort = self.number("best-effort", "`best-effort` and a number")?;
@@ -343,7 +350,7 @@ impl<'a, L: Iterator<Item = &'a str>> Reader<'a, L> {
             let deadline = self.number("deadline", "`deadline` and ns")?;
             reservations.push(Reservation { name: name.to_owned(), budget, period, deadline });
         }
-        Ok(CpuFacts { from, unit, best_effort, reservations })
+        Ok(CpuFacts { number, from, unit, best_effort, reservations })
     }
 
     fn cpu_proof(&mut self) -> Result<CpuProof, Refusal> {

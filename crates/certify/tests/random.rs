@@ -208,6 +208,7 @@ fn refusals_name_their_unit() {
         deadline,
     };
     let mut facts = laxity_certify::CpuFacts {
+        number: None,
         from: 0,
         unit: 1 << 20,
         best_effort: 0,

@@ -116,6 +116,44 @@ fn what_keeps_no_deadlines_is_not_certified() {
     let _ = std::fs::remove_dir_all(&folder);
 }
 
+// Fails when a certificate of one CPU passes for another, as without the number in the facts, and when CPUs that
+// share a queue have one: their demand is not that of one CPU.
+#[test]
+fn each_of_several_cpus_has_its_certificate() {
+    let folder = std::env::temp_dir().join(format!("laxity-cpus-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = |name: &str| folder.join(name).to_str().expect("a name").to_owned();
+    let scenario = |cpu: &str| {
+        let task = |name: &str, budget: &str| {
+            format!(
+                "[[task]]\nname = \"{name}\"\nwork = {{ period = \"10 ms\", cost = \"{budget}\" }}\n\
+                 reservation = {{ budget = \"{budget}\", period = \"10 ms\", deadline = \"9 ms\" }}\n"
+            )
+        };
+        format!("[cpu]\n{cpu}\n{}{}", task("a", "6 ms"), task("b", "5 ms"))
+    };
+    let (two, written, other) = (path("two.toml"), path("two.cert"), path("other.cert"));
+    std::fs::write(&two, scenario("cpus = 2")).expect("a file");
+    let answer = laxity(&["check", &two, "--certificate", &written]);
+    assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
+    let answer = laxity(&["certify", &written, &two]);
+    let said = String::from_utf8_lossy(&answer.stdout).into_owned();
+    let of = |cpu: u32| format!("1 reservation in force from 0 ms on fit CPU {cpu}; short");
+    assert!(answer.status.success() && said.contains(&of(0)) && said.contains(&of(1)), "{said}");
+    let text = std::fs::read_to_string(&written).expect("a certificate");
+    for (from, to) in [("cpu 0\n", "cpu 1\n"), ("cpu 1\n", "cpu\n"), ("cpu 1\n", "cpu 1 1\n")] {
+        assert!(text.contains(from), "{text}");
+        std::fs::write(&other, text.replacen(from, to, 1)).expect("a file");
+        assert_eq!(laxity(&["certify", &other, &two]).status.code(), Some(1), "{to}");
+    }
+    let shared = path("shared.toml");
+    std::fs::write(&shared, scenario("cpus = 2\ncluster = 2")).expect("a file");
+    let answer = laxity(&["check", &shared, "--certificate", &other]);
+    let said = String::from_utf8_lossy(&answer.stderr);
+    assert!(answer.status.code() == Some(1) && said.contains("share one"), "{said}");
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
 // Fails when a file without a length is read without a limit.
 #[cfg(target_os = "linux")]
 #[test]

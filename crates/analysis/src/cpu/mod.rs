@@ -6,7 +6,7 @@ mod replay;
 mod validate;
 
 use laxity_core::{Span, Time};
-use laxity_cpu::clusters;
+use laxity_cpu::clusters::{self, Clusters};
 use laxity_cpu::registry::{self, Options};
 use laxity_cpu::{Attributes, GroupId, Policy, Reservation, TaskId};
 use laxity_results::{CpuCheckResult, CpuOverheads};
@@ -63,8 +63,8 @@ pub fn analyse(scenario: &CpuScenario, policy: &str) -> Result<CpuCheckResult, A
     Ok(verdict(scenario, &tasks(scenario)?, policy))
 }
 
-/// The sets of reservations that a policy admits, one for each instant at which they change; none for a
-/// policy without reservations.
+/// The sets of reservations that a policy admits, one for each cluster and instant at which they change; none
+/// for a policy without reservations.
 ///
 /// # Errors
 /// See [`AnalysisError`].
@@ -75,7 +75,7 @@ pub fn admitted_sets(
     let reserves = Reserves::of(policy, &scenario.policy.options);
     let mut replay = Replay::new(scenario, reserves);
     if let (Some(mut policy), true) = (build(scenario, policy), reserves.any()) {
-        replay.play(&with_overheads(scenario, &tasks(scenario)?), &mut *policy);
+        replay.play(&with_overheads(scenario, &tasks(scenario)?), &mut policy);
     }
     Ok(replay.sets())
 }
@@ -87,7 +87,7 @@ pub fn verdict(scenario: &CpuScenario, tasks: &[Task], policy: &str) -> CpuCheck
     let counts = reserves.any();
     let mut replay = Replay::new(scenario, reserves);
     let requests = match build(scenario, policy) {
-        Some(mut policy) if counts => replay.play(&with_overheads(scenario, tasks), &mut *policy),
+        Some(mut policy) if counts => replay.play(&with_overheads(scenario, tasks), &mut policy),
         _ => all_requests(tasks),
     };
     let mut obstacles = obstacles(scenario, tasks, policy, reserves, options);
@@ -122,15 +122,36 @@ fn overheads(scenario: &CpuScenario) -> Option<CpuOverheads> {
     })
 }
 
-/// The policy as it runs on the CPUs of the scenario.
-fn build(scenario: &CpuScenario, policy: &str) -> Option<Box<dyn Policy + Send>> {
+/// A policy as it runs on the CPUs of a scenario.
+enum Built {
+    One(Box<dyn Policy + Send>),
+    Clusters(Clusters<Box<dyn Policy + Send>>),
+}
+
+impl Built {
+    fn policy(&mut self) -> &mut dyn Policy {
+        match self {
+            Built::One(policy) => &mut **policy,
+            Built::Clusters(clusters) => clusters,
+        }
+    }
+
+    /// The cluster of a task that was admitted.
+    fn cluster_of(&self, task: TaskId) -> u32 {
+        match self {
+            Built::One(_) => 0,
+            Built::Clusters(clusters) => clusters.home(task).map_or(0, |cluster| cluster.0),
+        }
+    }
+}
+
+fn build(scenario: &CpuScenario, policy: &str) -> Option<Built> {
     let options = &scenario.policy.options;
     match scenario.cpu.layout().ok()? {
-        None => registry::build(policy, options).ok(),
-        Some(layout) => {
-            let built = clusters::build(policy, options, &layout, scenario.cpu.options()).ok()?;
-            Some(Box::new(built))
-        }
+        None => registry::build(policy, options).ok().map(Built::One),
+        Some(layout) => clusters::build(policy, options, &layout, scenario.cpu.options())
+            .ok()
+            .map(Built::Clusters),
     }
 }
 

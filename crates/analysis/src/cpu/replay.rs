@@ -1,5 +1,7 @@
 //! Replays the requests of tasks to a policy in order of time.
 
+use std::collections::BTreeSet;
+
 use laxity_core::{Span, Time};
 use laxity_cpu::{
     Attributes, GroupId, LONGEST_PERIOD, Policy, Refusal, Reservation, Service, Share, TaskId,
@@ -9,7 +11,7 @@ use laxity_results::{CpuRequest, TaskKind};
 use laxity_scenario::cpu::CpuScenario;
 use laxity_sim::cpu::Task;
 
-use super::Reserves;
+use super::{Built, Reserves};
 
 fn fraction(share: Share) -> f64 {
     share.0 as f64 / Share::ONE.0 as f64
@@ -67,6 +69,8 @@ struct Row {
     name: String,
     kind: TaskKind,
     reservation: Reservation,
+    /// The cluster that admitted it.
+    cluster: u32,
 }
 
 /// From when on a reservation is in force, or no longer.
@@ -76,9 +80,11 @@ struct Change {
     row: Option<Row>,
 }
 
-/// The reservations that a policy has admitted.
+/// The reservations that a policy has admitted on a cluster of CPUs.
 #[derive(Clone, Debug)]
 pub struct AdmittedSet {
+    /// The cluster.
+    pub cluster: u32,
     /// Since when.
     pub from: Time,
     /// Whether all are hard: best effort then keeps what the policy's option says.
@@ -112,10 +118,11 @@ impl<'a> Replay<'a> {
         Replay { scenario, reserves, rows, changes, peak, refused }
     }
 
-    pub(super) fn play(&mut self, tasks: &[Task], policy: &mut dyn Policy) -> Vec<CpuRequest> {
+    pub(super) fn play(&mut self, tasks: &[Task], built: &mut Built) -> Vec<CpuRequest> {
         let mut requests = Vec::new();
         let mut absent = Vec::new();
         for Event { at: now, name, task, ask } in script(tasks) {
+            let policy = built.policy();
             settle(policy, now);
             if absent.contains(&task) {
                 continue;
@@ -145,7 +152,7 @@ impl<'a> Replay<'a> {
                 _ => self.refused.extend(refused.map(|why| format!("{name} is refused: {why}"))),
             }
             if refused.is_none() {
-                self.enter(now, in_force, task, name, &wanted);
+                self.enter(now, in_force, (task, built.cluster_of(task)), name, &wanted);
             }
         }
         requests
@@ -202,14 +209,18 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// The reservations after each instant at which those in force changed.
+    /// The reservations of each cluster after each instant at which those in force there changed.
     pub(super) fn sets(mut self) -> Vec<AdmittedSet> {
         self.changes.sort_by_key(|change| change.from);
         let mut rows: Vec<Row> = Vec::new();
         let mut sets: Vec<AdmittedSet> = Vec::new();
+        let mut changed = BTreeSet::new();
         let mut changes = self.changes.into_iter().peekable();
         while let Some(Change { from, holder, row }) = changes.next() {
-            match (rows.iter().position(|r| r.holder == holder), row) {
+            changed.extend(row.as_ref().map(|row| row.cluster));
+            let at = rows.iter().position(|r| r.holder == holder);
+            changed.extend(at.map(|at| rows[at].cluster));
+            match (at, row) {
                 (Some(at), Some(row)) => rows[at] = row,
                 (Some(at), None) => drop(rows.remove(at)),
                 (None, row) => rows.extend(row),
@@ -217,15 +228,19 @@ impl<'a> Replay<'a> {
             if changes.peek().is_some_and(|next| next.from == from) {
                 continue;
             }
-            let named = |row: &Row| (row.name.clone(), row.reservation);
-            let set = AdmittedSet {
-                from,
-                all_hard: rows.iter().all(|row| row.kind == TaskKind::Hard),
-                reservations: rows.iter().map(named).collect(),
-            };
-            let same = |last: &AdmittedSet| last.reservations == set.reservations;
-            if !set.reservations.is_empty() && !sets.last().is_some_and(same) {
-                sets.push(set);
+            for cluster in std::mem::take(&mut changed) {
+                let here = || rows.iter().filter(|row| row.cluster == cluster);
+                let set = AdmittedSet {
+                    cluster,
+                    from,
+                    all_hard: here().all(|row| row.kind == TaskKind::Hard),
+                    reservations: here().map(|row| (row.name.clone(), row.reservation)).collect(),
+                };
+                let last = sets.iter().rev().find(|last| last.cluster == cluster);
+                let same = last.is_some_and(|last| last.reservations == set.reservations);
+                if !set.reservations.is_empty() && !same {
+                    sets.push(set);
+                }
             }
         }
         sets
@@ -235,7 +250,7 @@ impl<'a> Replay<'a> {
         &mut self,
         now: Time,
         in_force: Time,
-        task: TaskId,
+        (task, cluster): (TaskId, u32),
         name: String,
         wanted: &Attributes,
     ) {
@@ -248,7 +263,7 @@ impl<'a> Replay<'a> {
             self.quit(now, task);
         }
         if let Some((kind, reservation)) = counted {
-            let new = Row { holder, members: vec![task], name, kind, reservation };
+            let new = Row { holder, members: vec![task], name, kind, reservation, cluster };
             let changed = match self.rows.iter_mut().find(of_holder) {
                 None => {
                     self.rows.push(new.clone());
@@ -258,8 +273,9 @@ impl<'a> Replay<'a> {
                     if !stays {
                         row.members.push(task);
                     }
-                    let same = (row.kind, row.reservation) == (kind, reservation);
-                    (row.kind, row.reservation) = (kind, reservation);
+                    let same =
+                        (row.kind, row.reservation, row.cluster) == (kind, reservation, cluster);
+                    (row.kind, row.reservation, row.cluster) = (kind, reservation, cluster);
                     (!same).then(|| row.clone())
                 }
             };

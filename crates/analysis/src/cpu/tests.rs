@@ -109,6 +109,27 @@ fn in_force(text: &str) -> Vec<(u64, Vec<(String, u64)>)> {
     sets.into_iter().map(named).collect()
 }
 
+// Fails when sets of one CPU have reservations of another (tried without the look at the cluster).
+#[test]
+fn each_cpu_has_its_own_sets() {
+    let text = "[cpu]\ncpus = 2\n\
+        [[task]]\nname = \"a\"\nleave = \"2 s\"\nreservation = { budget = \"6 ms\", period = \"10 ms\" }\n\
+        [[task]]\nname = \"b\"\nreservation = { budget = \"5 ms\", period = \"10 ms\" }\n\
+        [[task]]\nname = \"c\"\njoin = \"1 s\"\nreservation = { budget = \"4 ms\", period = \"10 ms\" }\n";
+    let scenario = CpuScenario::parse(text, "test.toml").unwrap();
+    let sets = admitted_sets(&scenario, &scenario.policy.use_).unwrap();
+    let all: Vec<(u32, u64, String)> = sets
+        .iter()
+        .map(|set| {
+            let names: Vec<&str> = set.reservations.iter().map(|(name, _)| &**name).collect();
+            (set.cluster, set.from.0 / 1_000_000, names.join(" "))
+        })
+        .collect();
+    let set = |cluster, from, names: &str| (cluster, from, names.to_owned());
+    // The third goes where less is reserved; nothing is left on the first CPU after two seconds.
+    assert_eq!(all, [set(0, 0, "a"), set(1, 0, "b"), set(1, 1000, "b c")]);
+}
+
 // Fails when a shared reservation ends with the task that brought it in (tried), or never.
 #[test]
 fn a_shared_reservation_ends_with_its_last_task() {

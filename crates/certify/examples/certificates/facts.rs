@@ -74,6 +74,13 @@ impl Random {
             Reservation { name: format!("task {number}"), budget, period, deadline }
         });
         let reservations = reservations.collect();
-        CpuFacts { from: 0, unit, best_effort: unit * self.within(0, 10) / 100, reservations }
+        let number = (self.within(0, 1) == 1).then(|| self.within(0, 511) as u32);
+        CpuFacts {
+            number,
+            from: 0,
+            unit,
+            best_effort: unit * self.within(0, 10) / 100,
+            reservations,
+        }
     }
 }

@@ -10,8 +10,9 @@ use crate::failure::Failure;
 
 /// The sets of reservations that the scenario's policy admits, each from when on.
 pub fn facts(scenario: &CpuScenario) -> Result<Vec<CpuFacts>, Failure> {
-    if scenario.cpu.cpus != 1 {
-        let why = "no certificate: certificates are about one CPU, this scenario has several";
+    if scenario.cpu.cluster.min(scenario.cpu.cpus) > 1 {
+        let why = "no certificate: certificates are about CPUs with a queue each, and clusters of this scenario share \
+                   one; without `cluster` none do";
         return Err(Failure::Refused(why.to_owned()));
     }
     let policy = &scenario.policy.use_;
@@ -29,6 +30,7 @@ pub fn facts(scenario: &CpuScenario) -> Result<Vec<CpuFacts>, Failure> {
     };
     let sets = admitted_sets(scenario, policy).map_err(Failure::input)?;
     let facts = sets.into_iter().map(|set| CpuFacts {
+        number: (scenario.cpu.cpus > 1).then_some(set.cluster),
         from: set.from.0,
         unit: Share::ONE.0,
         // Soft reservations may have that as well.
@@ -54,8 +56,9 @@ pub fn says(facts: &CpuFacts, proof: &CpuProof) -> String {
         true => String::new(),
         false => format!("; short deadlines were followed for {}", Span(horizon)),
     };
+    let cpu = facts.number.map_or("the CPU".to_owned(), |number| format!("CPU {number}"));
     format!(
-        "Certified: {} reservation{} in force from {} on fit the CPU{jobs}.",
+        "Certified: {} reservation{} in force from {} on fit {cpu}{jobs}.",
         facts.reservations.len(),
         if facts.reservations.len() == 1 { "" } else { "s" },
         Span(facts.from),
