@@ -29,3 +29,4 @@ mod soak;
 mod source;
 mod streams;
 mod tcp;
+mod tcp_linux;

@@ -49,7 +49,7 @@ fn bulk(count: u32, keys: &str, source: &str) -> String {
     )
 }
 
-/// Linux fills a FIFO of 1000 packets on this link until packets wait 432 ms with one flow and 478 ms
+/// Linux fills a FIFO of 1000 packets on this link until packets wait 435 ms with one flow and 530 ms
 /// with eight, over 12 s from the fourth on; here the first seconds count, and voice takes 1.3 %. Fails
 /// when sources send regardless of losses, a drop loses all that waits, or packets are delivered before
 /// their transmission.
@@ -66,7 +66,7 @@ fn bulk_transfers_fill_a_fifo() {
     }
 }
 
-/// Fails when drops of an AQM do not reach the sources: the queue stays full. CoDel on one queue of Linux has 17.3 to 18.2 Mbit/s.
+/// Fails when drops of an AQM do not reach the sources: the queue stays full. CoDel on one queue of Linux has 17.4 to 18.1 Mbit/s.
 #[test]
 fn an_aqm_keeps_the_queue_short() {
     for (policy, keys) in [

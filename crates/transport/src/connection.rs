@@ -6,10 +6,10 @@ use laxity_core::{Bytes, Span, Time};
 
 use crate::congestion::{Congestion, Window};
 use crate::handshake::Handshake;
-use crate::receiver::Receiver;
-use crate::segment::{Kind, Sack, Segment};
-use crate::sender::{Counters, Sender};
-use crate::{Config, Ecn};
+use crate::receiver::{Acknowledgement, Receiver};
+use crate::segment::{Kind, Range, Segment};
+use crate::sender::{Counters, Outgoing, Sender};
+use crate::{Config, Ecn, earliest};
 
 /// One end of a TCP connection.
 ///
@@ -113,8 +113,7 @@ impl Connection {
         if !self.handshake.is_established() {
             return self.handshake.poll_timeout();
         }
-        let timers = [self.sender.poll_timeout(), self.receiver.poll_timeout()];
-        timers.into_iter().flatten().min()
+        earliest(self.sender.poll_timeout(), self.receiver.poll_timeout())
     }
 
     /// Timers expired; without effect before they do.
@@ -126,41 +125,46 @@ impl Connection {
     /// The next segment that leaves now.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         if let Some(kind) = self.handshake.poll_transmit(now, &self.config) {
-            return Some(self.segment(now, kind, false));
+            return Some(self.without_payload(now, kind, false));
         }
         if !self.handshake.is_established() {
             return None;
         }
         if self.receiver.must_report() {
-            return Some(self.segment(now, Kind::Data, true));
+            return Some(self.without_payload(now, Kind::Data, true));
         }
         if let Some(outgoing) = self.sender.poll_transmit(now) {
-            let mut segment = self.segment(now, Kind::Data, false);
-            segment.start = outgoing.range.start;
-            segment.len = (outgoing.range.end - outgoing.range.start) as u32;
-            (segment.ecn, segment.cwr) = (outgoing.ecn, outgoing.cwr);
-            return Some(segment);
+            return Some(self.segment(now, Kind::Data, false, outgoing));
         }
-        self.receiver.must_acknowledge().then(|| self.segment(now, Kind::Data, false))
+        let due = self.receiver.must_acknowledge();
+        due.then(|| self.without_payload(now, Kind::Data, false))
     }
 
-    /// A segment without payload, with the acknowledgement.
-    fn segment(&mut self, now: Time, kind: Kind, report: bool) -> Segment {
-        let mut segment = Segment {
+    fn without_payload(&mut self, now: Time, kind: Kind, report: bool) -> Segment {
+        let next = self.sender.next();
+        let range = Range { start: next, end: next };
+        self.segment(now, kind, report, Outgoing { range, ecn: Ecn::NotEct, cwr: false })
+    }
+
+    /// A segment with the acknowledgement. It is written once, as a whole: fields that are changed
+    /// afterwards delay the copies of it that callers make.
+    fn segment(&mut self, now: Time, kind: Kind, report: bool, outgoing: Outgoing) -> Segment {
+        let Outgoing { range, ecn, cwr } = outgoing;
+        let Acknowledgement { ack, window, echo, ece, ce_received, sack } =
+            self.receiver.acknowledge(report);
+        Segment {
             kind,
-            start: self.sender.next(),
-            len: 0,
-            ack: 0,
-            window: 0,
-            sack: Sack::default(),
+            start: range.start,
+            len: (range.end - range.start) as u32,
+            ack,
+            window,
+            sack,
             sent: now,
-            echo: None,
-            ecn: Ecn::NotEct,
-            ece: false,
-            cwr: false,
-            ce_received: 0,
-        };
-        self.receiver.fill(&mut segment, report);
-        segment
+            echo,
+            ecn,
+            ece,
+            cwr,
+            ce_received,
+        }
     }
 }

@@ -6,6 +6,17 @@ use crate::ranges::Ranges;
 use crate::segment::{MAX_SACK_BLOCKS, Range, Sack, Segment};
 use crate::{Config, Ecn};
 
+/// The fields of a segment that the receiving half sets.
+#[derive(Clone, Copy, Debug)]
+pub struct Acknowledgement {
+    pub ack: u64,
+    pub window: u64,
+    pub echo: Option<Time>,
+    pub ece: bool,
+    pub ce_received: u64,
+    pub sack: Sack,
+}
+
 /// Segments that have arrived, and those that the peer does not know of.
 #[derive(Clone, Debug)]
 pub struct Receiver {
@@ -147,20 +158,20 @@ impl Receiver {
         self.ack_now && (self.duplicate.is_some() || !self.out_of_order.is_empty())
     }
 
-    /// Writes the acknowledgement into a segment that leaves; `report` also the SACK option.
-    pub fn fill(&mut self, segment: &mut Segment, report: bool) {
-        segment.ack = self.next;
-        segment.window = self.config.receive_window;
-        segment.echo = self.recent_timestamp;
-        segment.ece = self.echo_congestion;
-        segment.ce_received = self.ce_received;
-        if report {
-            segment.sack = self.sack();
-        }
+    /// The acknowledgement in a segment that leaves; `report`: with the SACK option.
+    pub fn acknowledge(&mut self, report: bool) -> Acknowledgement {
         self.last_ack = self.next;
         self.unacknowledged = 0;
         self.ack_now = false;
         self.delayed = None;
+        Acknowledgement {
+            ack: self.next,
+            window: self.config.receive_window,
+            echo: self.recent_timestamp,
+            ece: self.echo_congestion,
+            ce_received: self.ce_received,
+            sack: if report { self.sack() } else { Sack::default() },
+        }
     }
 
     /// The duplicate, if one arrived, then the blocks reported last, of which the first holds a duplicate

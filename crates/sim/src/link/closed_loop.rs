@@ -66,6 +66,8 @@ struct Client {
     /// Its number within the flow.
     number: u32,
     app: Box<dyn Application>,
+    /// The place of its flow in [`ClosedLoop::ways`].
+    way: usize,
     /// Page loads so far. A packet carries its load, because it must not reach a later one.
     load: u32,
     /// The earliest timer in the event queue.
@@ -74,19 +76,42 @@ struct Client {
     received: u64,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
-    /// A packet arrives at its end.
-    Delivery { client: usize, slot: usize },
-    /// A timer of a client.
-    Timer { client: usize },
-}
-
+/// A packet between its ends. It stays in one place until it is delivered or dropped.
 #[derive(Clone, Copy)]
 struct InFlight {
-    client: usize,
+    client: u32,
     load: u32,
     packet: Packet,
+}
+
+/// Where a packet is in [`ClosedLoop::slots`].
+type Slot = u32;
+
+/// When something happens. Events of an instant are handled in the order of scheduling, by the second
+/// number.
+type Instant = (Time, u64);
+
+/// Packets on their way without a queue, half a round trip long: each leaves after the one before it, so
+/// they arrive in order.
+#[derive(Default)]
+struct Way(VecDeque<(Instant, Slot)>);
+
+/// The ways of a flow.
+struct Ways {
+    delay: Span,
+    /// From the clients.
+    up: Way,
+    /// From the link to the clients.
+    down: Way,
+}
+
+/// The next event of the TCP sources.
+#[derive(Clone, Copy)]
+enum Event {
+    /// The first packet of a way arrives, up or down, of this flow's ways.
+    Delivery { ways: usize, direction: Direction },
+    /// The first timer expires.
+    Timer,
 }
 
 /// Hashes a sequence number by one multiplication (Knuth, TAOCP volume 3, section 6.4): the keys are
@@ -116,16 +141,20 @@ pub struct ClosedLoop<S> {
     clients: Vec<Client>,
     transfers: Vec<(FlowId, Transfers)>,
     /// Packets that servers sent and that have not been offered to the link.
-    ready: VecDeque<(Arrival, InFlight)>,
+    ready: VecDeque<(Arrival, Slot)>,
     /// Packets that the link holds, by sequence number.
-    queued: HashMap<u64, InFlight, BuildHasherDefault<SequenceHasher>>,
-    events: BinaryHeap<Reverse<(Time, u64, Event)>>,
-    /// Events scheduled so far, so that those of an instant are handled in the order of scheduling.
+    queued: HashMap<u64, Slot, BuildHasherDefault<SequenceHasher>>,
+    ways: Vec<Ways>,
+    /// Timers, with their client.
+    timers: BinaryHeap<Reverse<(Instant, u32)>>,
+    /// Events scheduled so far.
     order: u64,
-    /// Packets on their way without a queue: from the link to a client, or from a client.
+    /// All packets.
     slots: Vec<InFlight>,
     /// Unused places in `slots`.
-    free: Vec<usize>,
+    free: Vec<Slot>,
+    /// The next event, known since the last change of ways and timers.
+    next: Option<(Instant, Event)>,
 }
 
 impl<S: TrafficSource> ClosedLoop<S> {
@@ -136,7 +165,7 @@ impl<S: TrafficSource> ClosedLoop<S> {
     pub fn new(scenario: &Scenario, seed: u64, end: Time, open: S) -> Result<ClosedLoop<S>, S> {
         let realtime = scenario.realtime.len() as u32;
         let mut clients = Vec::new();
-        let mut transfers = Vec::new();
+        let (mut transfers, mut ways) = (Vec::new(), Vec::new());
         for (class, flow) in scenario.best_effort.iter().zip(realtime..) {
             let Some(Source::Tcp(source)) = class.source else { continue };
             let flow = FlowId(flow);
@@ -146,11 +175,24 @@ impl<S: TrafficSource> ClosedLoop<S> {
             let by = class.flows.map_or(QueueBy::FiveTuple, |flows| flows.by);
             let mut random = Random::new(seed, STREAMS | flow.0);
             transfers.push((flow, Transfers::default()));
+            let delay = Span(source.rtt.0 / 2);
+            ways.push(Ways { delay, up: Way::default(), down: Way::default() });
             for number in 0..source.count {
                 let start = source.start.0.saturating_add(random.uniform(0, source.rtt.0));
                 let app = application(&source, mss, Time(start));
-                let (load, timer, received) = (0, None, 0);
-                clients.push(Client { flow, source, by, mss, number, app, load, timer, received });
+                let (way, load, timer, received) = (ways.len() - 1, 0, None, 0);
+                clients.push(Client {
+                    flow,
+                    source,
+                    by,
+                    mss,
+                    number,
+                    app,
+                    way,
+                    load,
+                    timer,
+                    received,
+                });
             }
         }
         if clients.is_empty() {
@@ -164,10 +206,12 @@ impl<S: TrafficSource> ClosedLoop<S> {
             transfers,
             ready: VecDeque::new(),
             queued: HashMap::default(),
-            events: BinaryHeap::new(),
+            ways,
+            timers: BinaryHeap::new(),
             order: 0,
             slots: Vec::new(),
             free: Vec::new(),
+            next: None,
         };
         for client in 0..sources.clients.len() {
             sources.pump(client, Time::ZERO);
@@ -184,29 +228,64 @@ impl<S: TrafficSource> ClosedLoop<S> {
         self.transfers
     }
 
-    fn schedule(&mut self, at: Time, event: Event) {
+    fn instant(&mut self, at: Time) -> Instant {
         self.order += 1;
-        self.events.push(Reverse((at, self.order, event)));
+        (at, self.order)
     }
 
-    /// Sends a packet on a way without a queue, half a round trip long.
-    fn deliver(&mut self, now: Time, packet: InFlight) {
-        let slot = self.free.pop().unwrap_or(self.slots.len());
-        if slot == self.slots.len() {
-            self.slots.push(packet);
+    /// An event was scheduled, and may be the next.
+    fn hasten(&mut self, instant: Instant, event: Event) {
+        if self.next.is_none_or(|(next, _)| instant < next) {
+            self.next = Some((instant, event));
         }
-        self.slots[slot] = packet;
-        let at = now + Span(self.clients[packet.client].source.rtt.0 / 2);
-        self.schedule(at, Event::Delivery { client: packet.client, slot });
+    }
+
+    /// The next event, after one was handled.
+    fn find_next(&mut self) {
+        let timer = self.timers.peek().map(|Reverse((instant, _))| (*instant, Event::Timer));
+        self.next = timer;
+        for (place, ways) in self.ways.iter().enumerate() {
+            for (way, direction) in [(&ways.up, Direction::Up), (&ways.down, Direction::Down)] {
+                let Some((instant, _)) = way.0.front() else { continue };
+                if self.next.is_none_or(|(next, _)| *instant < next) {
+                    self.next = Some((*instant, Event::Delivery { ways: place, direction }));
+                }
+            }
+        }
+    }
+
+    /// Stores a packet that was sent.
+    fn store(&mut self, packet: InFlight) -> Slot {
+        match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = packet;
+                slot
+            }
+            None => {
+                self.slots.push(packet);
+                (self.slots.len() - 1) as Slot
+            }
+        }
+    }
+
+    /// Sends a packet on a way.
+    fn deliver(&mut self, now: Time, slot: Slot, direction: Direction) {
+        let place = self.clients[self.slots[slot as usize].client as usize].way;
+        let instant = self.instant(now + self.ways[place].delay);
+        let ways = &mut self.ways[place];
+        let way = if direction == Direction::Up { &mut ways.up } else { &mut ways.down };
+        way.0.push_back((instant, slot));
+        self.hasten(instant, Event::Delivery { ways: place, direction });
     }
 
     /// Takes what a client's application sends, and its next timer.
     fn pump(&mut self, index: usize, now: Time) {
         while let Some(packet) = self.clients[index].app.poll_transmit(now) {
             let client = &self.clients[index];
-            let in_flight = InFlight { client: index, load: client.load, packet };
+            let in_flight = InFlight { client: index as u32, load: client.load, packet };
             if packet.key.direction == Direction::Up {
-                self.deliver(now, in_flight);
+                let slot = self.store(in_flight);
+                self.deliver(now, slot, Direction::Up);
                 continue;
             }
             let bytes = u32::try_from(packet.bytes().0 + ETHERNET).unwrap_or(u32::MAX);
@@ -216,7 +295,8 @@ impl<S: TrafficSource> ClosedLoop<S> {
                 self.hasher.key_of_connection(client.by, client.flow, client.number, connection);
             let arrival =
                 Arrival { ecn: ecn(packet.ecn()), key, ..Arrival::new(now, client.flow, bytes) };
-            self.ready.push_back((arrival, in_flight));
+            let slot = self.store(in_flight);
+            self.ready.push_back((arrival, slot));
         }
         let mut restart = false;
         while let Some(done) = self.clients[index].app.poll_completion() {
@@ -237,46 +317,69 @@ impl<S: TrafficSource> ClosedLoop<S> {
         let next = client.app.poll_timeout().map(|at| at.max(now));
         if let Some(at) = next.filter(|at| client.timer.is_none_or(|timer| *at < timer)) {
             client.timer = Some(at);
-            self.schedule(at, Event::Timer { client: index });
+            let instant = self.instant(at);
+            self.timers.push(Reverse((instant, index as u32)));
+            self.hasten(instant, Event::Timer);
         }
     }
 
     /// When the next packet or event of a TCP source is due.
     fn next_own(&self) -> Option<Time> {
         let ready = self.ready.front().map(|(arrival, _)| arrival.time);
-        let event = || self.events.peek().map(|Reverse((at, ..))| *at).filter(|at| *at < self.end);
+        let event = || self.next.map(|((at, _), _)| at).filter(|at| *at < self.end);
         ready.or_else(event)
     }
 
     fn handle_event(&mut self) {
-        let Some(Reverse((now, _, event))) = self.events.pop() else { return };
-        let index = match event {
-            Event::Delivery { client, slot } => {
-                self.free.push(slot);
-                let InFlight { load, packet, .. } = self.slots[slot];
-                if load != self.clients[client].load {
-                    return;
-                }
-                self.clients[client].app.handle_delivery(now, &packet);
-                client
-            }
-            Event::Timer { client } => {
-                // An earlier timer was set since, or this one belongs to an earlier load.
-                if self.clients[client].timer != Some(now) {
-                    return;
-                }
-                self.clients[client].timer = None;
-                self.clients[client].app.handle_timeout(now);
-                client
-            }
+        let Some(((now, _), event)) = self.next else { return };
+        let client = match event {
+            Event::Delivery { ways, direction } => self.handle_delivery(now, ways, direction),
+            Event::Timer => self.handle_timer(now),
         };
-        self.pump(index, now);
+        self.find_next();
+        if let Some(client) = client {
+            self.pump(client, now);
+        }
+    }
+
+    /// The first packet of a way arrives. Returns its client, unless it is of an earlier load.
+    fn handle_delivery(&mut self, now: Time, ways: usize, direction: Direction) -> Option<usize> {
+        let ways = &mut self.ways[ways];
+        let way = if direction == Direction::Up { &mut ways.up } else { &mut ways.down };
+        let (_, slot) = way.0.pop_front()?;
+        self.free.push(slot);
+        let InFlight { client, load, packet } = &self.slots[slot as usize];
+        let index = *client as usize;
+        let client = &mut self.clients[index];
+        if *load != client.load {
+            return None;
+        }
+        client.app.handle_delivery(now, packet);
+        Some(index)
+    }
+
+    /// The first timer expires. Returns its client, unless an earlier timer was set since, or it belongs to
+    /// an earlier load.
+    fn handle_timer(&mut self, now: Time) -> Option<usize> {
+        let Reverse((_, client)) = self.timers.pop()?;
+        let index = client as usize;
+        let client = &mut self.clients[index];
+        if client.timer != Some(now) {
+            return None;
+        }
+        client.timer = None;
+        client.app.handle_timeout(now);
+        Some(index)
     }
 }
 
 impl<S: TrafficSource> TrafficSource for ClosedLoop<S> {
     fn next_time(&self) -> Option<Time> {
-        [self.open.next_time(), self.next_own()].into_iter().flatten().min()
+        // An array of both would be written to memory to be iterated over, for each packet.
+        match (self.open.next_time(), self.next_own()) {
+            (Some(open), Some(own)) => Some(open.min(own)),
+            (open, own) => open.or(own),
+        }
     }
 
     fn poll(&mut self, seq: u64) -> Option<Arrival> {
@@ -284,31 +387,32 @@ impl<S: TrafficSource> TrafficSource for ClosedLoop<S> {
         if self.open.next_time().is_some_and(|open| own.is_none_or(|own| open <= own)) {
             return self.open.poll(seq);
         }
-        let Some((arrival, in_flight)) = self.ready.pop_front() else {
+        let Some((arrival, slot)) = self.ready.pop_front() else {
             self.handle_event();
             return None;
         };
-        self.queued.insert(seq, in_flight);
+        self.queued.insert(seq, slot);
         Some(arrival)
     }
 
     fn handle_sent(&mut self, seq: u64, end: Time) {
         match self.queued.remove(&seq) {
-            Some(packet) => self.deliver(end, packet),
+            Some(slot) => self.deliver(end, slot, Direction::Down),
             None => self.open.handle_sent(seq, end),
         }
     }
 
     fn handle_dropped(&mut self, seq: u64) {
-        if self.queued.remove(&seq).is_none() {
-            self.open.handle_dropped(seq);
+        match self.queued.remove(&seq) {
+            Some(slot) => self.free.push(slot),
+            None => self.open.handle_dropped(seq),
         }
     }
 
     fn handle_marked(&mut self, seq: u64) {
-        match self.queued.get_mut(&seq) {
-            Some(in_flight) => {
-                in_flight.packet.mark();
+        match self.queued.get(&seq) {
+            Some(slot) => {
+                self.slots[*slot as usize].packet.mark();
             }
             None => self.open.handle_marked(seq),
         }

@@ -9,7 +9,7 @@ use laxity_core::{Bytes, Time};
 
 use super::{Application, Completion};
 use crate::packet::{Body, Direction, FlowKey, Packet};
-use crate::{Config, Congestion, Connection};
+use crate::{Config, Congestion, Connection, earliest};
 
 /// Both ends of a connection.
 #[derive(Debug)]
@@ -59,7 +59,8 @@ impl Pairs {
 
     fn poll_timeout(&self) -> Option<Time> {
         let ends = self.pairs[..self.open].iter();
-        ends.flat_map(|e| [e.client.poll_timeout(), e.server.poll_timeout()]).flatten().min()
+        let of_pair = |e: &Endpoints| earliest(e.client.poll_timeout(), e.server.poll_timeout());
+        ends.fold(None, |first, ends| earliest(first, of_pair(ends)))
     }
 
     fn received(&self) -> Bytes {
@@ -148,7 +149,7 @@ impl<W: Workload> Application for TcpApplication<W> {
         if !self.started {
             return Some(self.start);
         }
-        [self.pairs.poll_timeout(), self.workload.poll_timeout()].into_iter().flatten().min()
+        earliest(self.pairs.poll_timeout(), self.workload.poll_timeout())
     }
 
     fn poll_completion(&mut self) -> Option<Completion> {

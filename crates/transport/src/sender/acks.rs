@@ -34,6 +34,10 @@ impl Sender {
             self.progress = true;
             self.undo_spurious(segment.echo);
             self.restart_retransmission(now);
+        } else if self.precedes_oldest(delivered) {
+            // As Linux: the answer to the oldest segment cannot come before those to segments sent earlier, so
+            // in a queue that has grown its timeout begins with them.
+            self.restart_retransmission(now);
         }
         self.end_phase();
         let lost = self.detect_losses(now);
@@ -68,6 +72,12 @@ impl Sender {
         }
         let first = self.recovery_point == 0;
         segment.ece && self.config.ecn && (first || self.una > self.recovery_point)
+    }
+
+    /// Whether a segment was delivered that was sent once, and before the oldest one was last sent.
+    fn precedes_oldest(&self, delivered: Delivered) -> bool {
+        let oldest = self.board.first_sent();
+        delivered.first.zip(oldest).is_some_and(|(delivered, oldest)| delivered < oldest)
     }
 
     fn mark_delivered(&mut self, now: Time, segment: &Segment) -> Delivered {

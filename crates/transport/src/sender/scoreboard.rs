@@ -78,6 +78,11 @@ impl Scoreboard {
         self.segments.is_empty()
     }
 
+    /// When the oldest segment was last sent.
+    pub fn first_sent(&self) -> Option<Time> {
+        self.segments.front().map(|sent| sent.sent)
+    }
+
     /// A new segment leaves.
     pub fn push(&mut self, now: Time, range: Range, stamp: Stamp) {
         let state = State::InFlight;

@@ -3,6 +3,7 @@
 use laxity_core::{Span, Time};
 
 use super::{Phase, Sender};
+use crate::earliest;
 
 /// How long a receiver may delay the acknowledgement of a single segment, as Linux assumes.
 const MAX_ACK_DELAY: Span = Span::from_millis(200);
@@ -21,7 +22,7 @@ pub struct Timers {
 
 impl Timers {
     pub fn next(&self) -> Option<Time> {
-        [self.retransmission, self.probe, self.reordering].into_iter().flatten().min()
+        earliest(earliest(self.retransmission, self.probe), self.reordering)
     }
 }
 

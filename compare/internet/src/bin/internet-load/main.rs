@@ -5,11 +5,13 @@
 //! internet-load serve PORT                                pages and a film
 //! internet-load fetch SERVER WARM TOTAL SEED              fetches them
 //! internet-load late IN OUT KBIT PATH_US FLOW=PORT:US...  two captures of the router
+//! internet-load queueing IN OUT FROM_MS TO_MS             of a queue for TCP's segments
 //! ```
 #![forbid(unsafe_code)]
 
 mod late;
 mod load;
+mod queueing;
 
 use std::process::ExitCode;
 
@@ -24,7 +26,8 @@ fn main() -> ExitCode {
         ["late", entered, left, rate, path, ref streams @ ..] => {
             late::late([entered, left], [rate, path], streams)
         }
-        _ => Err("internet-load serve|fetch|late ...".into()),
+        ["queueing", entered, left, from, to] => queueing::queueing([entered, left], [from, to]),
+        _ => Err("internet-load serve|fetch|late|queueing ...".into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
