@@ -234,13 +234,14 @@ mod live {
     /// `stop`, by another policy after `reload`, and the first program to ask for a reservation starts
     /// the server. Thread IDs differ from the kernel's, as in a container: the requesting program has
     /// the reservation, keeps its deadlines, and is listed by its ID; other namespaces do not see it. A client of
-    /// RealtimeKit has one, too, and a nice value.
+    /// RealtimeKit has one, too, and a nice value, and so have programs of `SCHED_DEADLINE` with the library for them;
+    /// where the kernel has a deadline server for sched_ext, the server of reservations sizes it.
     ///
     /// Fails when the scheduler's service lacks a privilege (tried: `CapabilityBoundingSet=CAP_NET_ADMIN`),
     /// when a reload to the policy that is there counts as a failure (tried: `ExecReload` without its `-`),
     /// when tasks are looked up by the kernel's numbers (tried: `bpf_task_from_pid` in `laxity_reserve`,
-    /// which reserved for another task), and when they are identified by these (tried: `lx_pid_for_caller` that
-    /// returns what it got).
+    /// which reserved for another task), when they are identified by these (tried: `lx_pid_for_caller` that returns
+    /// what it got), and on Linux 7.3 when the unit may not write the deadline server's size.
     #[test]
     fn services_run_under_systemd() {
         let folders = ["/usr/lib/systemd", "/lib/systemd"].map(Path::new);
@@ -278,6 +279,9 @@ mod live {
             stripped(&binary("laxity-rtkit", "laxity-rtkit")),
             stripped(&example("laxity-rtkit", "realtime")),
             stripped(&tool("tasks")),
+            stripped(&example("laxity-preload", "../deps/liblaxity_preload.so")),
+            compiled("crates/preload/tests/deadline.c", "deadline"),
+            "chrt".into(),
         ];
         let text = run("units.sh", &[], &programs, places);
 
@@ -300,10 +304,21 @@ mod live {
             "needs 30.000 % of a CPU; your user has 0.000 % of the 25.000 % that it may have; ";
         assert_contains(reservations, &[known, refused]);
         assert_eq!(number(reservations, "jobs", "missed"), 0, "{reservations}");
+        // On Linux 7, and the service may write there.
+        if let Some(size) = reservations.lines().find_map(|l| l.strip_prefix("server ")) {
+            assert_eq!(size, "1250000 5000000", "{reservations}");
+        }
+        let deadline = part(&text, "deadline");
+        let steps = "set 2 10: ok\nget: ok 6 2 10 10\njobs 100 late 0 periods 100\n\
+             set 3 10: EBUSY\nget: ok 6 2 10 10\npolicy 0 0: ok\nget: ok 0\nended with 0\n";
+        assert_contains(deadline, &[steps, "Device or resource busy\nended with 1\n"]);
+        assert_eq!(number(deadline, "jobs 100 missed", "missed"), 0, "{deadline}");
+        // The kernel's answer, without a server.
+        assert_contains(deadline, &["Operation not permitted\nended with 1\n"]);
         // After that nothing: a socket would be listed.
         let inactive = "laxity-cpu-reservations.socket is inactive, success\n\
              laxity-cpu-reservations.service is inactive, success\n";
-        assert!(reservations.ends_with(inactive), "{reservations}");
+        assert!(deadline.ends_with(inactive), "{deadline}");
         let stop = "ended with 0\nlaxity-cpu.service is inactive, success\ndisabled\n";
         assert_eq!(part(&text, "stop"), stop);
         let start =

@@ -120,6 +120,22 @@ int main(int count, char **steps)
 			syscall(SYS_sched_yield);
 			/* The first period has begun already. */
 			printf("yield: %s\n", now() - start > 0.04 ? "waits" : "goes on");
+		} else if (sscanf(step, "jobs %lf %lf", &runtime, &period) == 2) {
+			double begin = now(), start = begin;
+			int late = 0;
+
+			for (int n = 0; n < 100; n++) {
+				struct timespec end, used;
+
+				clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+				do
+					clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+				while ((used.tv_sec - end.tv_sec) * 1e3 + (used.tv_nsec - end.tv_nsec) / 1e6 < runtime);
+				late += now() - start > period / 1e3;
+				sched_yield();
+				start = now();
+			}
+			printf("jobs 100 late %d periods %.0f\n", late, (start - begin) * 1e3 / period);
 		} else if (!strcmp(step, "wrong")) {
 			struct attr set = { .size = sizeof(set), .policy = 6, .runtime = MS, .deadline = 10 * MS };
 

@@ -289,7 +289,7 @@ fn reservations_follow_server_and_demand() {
 ///
 /// Fails when users may (tried without the policy of the bus and the service's own), when a reservation stays (tried
 /// without `release`) or a nice value, when a thread of a real-time policy keeps it or root's loses it (tried without
-/// the user), when the next request finds the old entry (tried without `remove`), and when the caller of `Exit` has no
+/// the user), when a thread that was reset counts to the limits (tried without `remove`), and when the caller of `Exit` has no
 /// answer (tried without `reply`).
 #[test]
 fn root_resets_and_ends() {
@@ -299,7 +299,9 @@ fn root_resets_and_ends() {
     let Some(bus) = Bus::start("reset") else { return };
     let (folder, scheduler) = (Folder::new("rtkit-reset"), FakeScheduler::default());
     let _server = serve(&folder, &scheduler, ConnectionLimits::default());
-    let service = TestService::start(&bus, &folder.socket(), Config::default());
+    let limits = Limits { threads_per_user: 1, ..Limits::default() };
+    let config = Config { limits, ..Config::default() };
+    let service = TestService::start(&bus, &folder.socket(), config);
     let text = run_client(USER, &folder, &bus, "reset;reset-all;exit");
     for method in ["reset", "reset-all", "exit"] {
         has_line(&text, method, DENIED);
@@ -313,14 +315,16 @@ fn root_resets_and_ends() {
         let stat = std::fs::read_to_string(format!("/proc/{tid}/stat")).expect("a thread");
         stat.rsplit_once(')').and_then(|(_, rest)| rest.split(' ').nth(17)).map(str::to_owned)
     };
-    let tid = u64::from(sleeper.tid);
-    for method in ["ResetKnown", "ResetAll"] {
+    let other = Sleeper::start();
+    for (method, thread) in [("ResetKnown", sleeper.tid), ("ResetAll", other.tid)] {
+        let tid = u64::from(thread);
         call(&proxy, "MakeThreadRealtime", &(tid, 20_u32)).expect("granted");
         call(&proxy, "MakeThreadHighPriority", &(tid, -5)).expect("granted");
-        assert_eq!((reserved(&scheduler).len(), nice(sleeper.tid).as_deref()), (1, Some("-5")));
+        assert_eq!((reserved(&scheduler).len(), nice(thread).as_deref()), (1, Some("-5")));
         call(&proxy, method, &()).expect("root");
-        assert_eq!((reserved(&scheduler).len(), nice(sleeper.tid).as_deref()), (0, Some("0")));
+        assert_eq!((reserved(&scheduler).len(), nice(thread).as_deref()), (0, Some("0")));
     }
+    other.end();
     let fifo = |pid: u32| {
         let chrt = Command::new("chrt").args(["-f", "-p", "1", &pid.to_string()]).status();
         chrt.is_ok_and(|status| status.success())
@@ -339,7 +343,7 @@ fn root_resets_and_ends() {
     }
     users.kill().expect("its end");
     users.wait().expect("its end");
-    call(&proxy, "MakeThreadRealtime", &(tid, 20_u32)).expect("granted");
+    call(&proxy, "MakeThreadRealtime", &(u64::from(sleeper.tid), 20_u32)).expect("granted");
     call(&proxy, "Exit", &()).expect("root");
     assert!(service.supervisor.exits());
     assert_eq!(reserved(&scheduler).len(), 1, "it goes with its thread");
