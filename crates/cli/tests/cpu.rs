@@ -112,6 +112,15 @@ mod live {
         to
     }
 
+    /// The library for programs of `SCHED_DEADLINE`. Cargo builds it for tests of the whole workspace.
+    fn preload() -> PathBuf {
+        let test = std::env::current_exe().expect("a path");
+        let library = test.parent().expect("a folder").join("liblaxity_preload.so");
+        let hint = "build it with: cargo test -p laxity-preload --no-run";
+        assert!(library.exists(), "{} is not built; {hint}", library.display());
+        library
+    }
+
     /// Python of this machine: the program, its home, and the files of all that the library of
     /// reservations imports.
     fn python() -> (PathBuf, String, Vec<String>) {
@@ -279,7 +288,7 @@ mod live {
             stripped(&binary("laxity-rtkit", "laxity-rtkit")),
             stripped(&example("laxity-rtkit", "realtime")),
             stripped(&tool("tasks")),
-            stripped(&example("laxity-preload", "../deps/liblaxity_preload.so")),
+            stripped(&preload()),
             compiled("crates/preload/tests/deadline.c", "deadline"),
             "chrt".into(),
         ];
