@@ -249,8 +249,8 @@ mod live {
     /// Fails when the scheduler's service lacks a privilege (tried: `CapabilityBoundingSet=CAP_NET_ADMIN`),
     /// when a reload to the policy that is there counts as a failure (tried: `ExecReload` without its `-`),
     /// when tasks are looked up by the kernel's numbers (tried: `bpf_task_from_pid` in `laxity_reserve`,
-    /// which reserved for another task), when they are identified by these (tried: `lx_pid_for_caller` that returns
-    /// what it got), and on Linux 7.3 when the unit may not write the deadline server's size.
+    /// which reserved for another task), and when they are identified by these (tried: `lx_pid_for_caller` that returns
+    /// what it got).
     #[test]
     fn services_run_under_systemd() {
         let folders = ["/usr/lib/systemd", "/lib/systemd"].map(Path::new);

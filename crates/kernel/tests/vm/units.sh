@@ -77,15 +77,15 @@ $as_user laxity cpu run --runtime 2ms --period 10ms -- \
 periodic=$!
 wait_for grep -q begun /tmp/periodic
 states laxity-cpu-reservations.service
-# Where the kernel has a deadline server for sched_ext.
-server=/sys/kernel/debug/sched/ext_server/cpu0
-[ ! -d $server ] || echo "server $(cat $server/runtime) $(cat $server/period)"
 tasks hog 3 60 &
 hogs=$!
 sleep 0.5
 laxity cpu status --json | grep -q "\"pid\": $periodic,$" && echo "it is known"
 # Another container, as it were.
 busybox unshare -m -p -f --mount-proc laxity cpu status | grep unseen
+# Where the kernel has a deadline server for sched_ext.
+server=/sys/kernel/debug/sched/ext_server/cpu0
+[ ! -d $server ] || echo "server $(cat $server/runtime) $(cat $server/period)"
 : >/tmp/over
 wait $periodic
 kill $hogs
