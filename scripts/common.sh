@@ -52,8 +52,8 @@ build_laxity() {
         say "building laxity in release mode; the first time takes some minutes"
     fi
     # At once: each alone has its dependencies built for itself, with other features.
-    cargo build --release --locked --package laxity-cli --package laxity-reserve-c --package laxity-rtkit \
-        "${features[@]}"
+    cargo build --release --locked --package laxity-cli --package laxity-preload \
+        --package laxity-reserve-c --package laxity-rtkit "${features[@]}"
 }
 
 # The version of the workspace.

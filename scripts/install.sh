@@ -28,7 +28,7 @@ if [ -n "$BUILT" ]; then
     libraries=$BUILT
     laxity=$BUILT/laxity
 elif [ -z "${SUDO_USER:-}" ] || [ ! -x "$laxity" ] || [ ! -f "$libraries/liblaxity_reserve_c.so" ] ||
-    [ ! -x "$libraries/laxity-rtkit" ]; then
+    [ ! -f "$libraries/liblaxity_preload.so" ] || [ ! -x "$libraries/laxity-rtkit" ]; then
     build_laxity
 fi
 
@@ -81,7 +81,7 @@ library=liblaxity_reserve
 cp "$libraries/${library}_c.so" "$made/$library.so.0"
 cp "$libraries/${library}_c.a" "$made/$library.a"
 sed "s|^prefix=.*|prefix=$PREFIX|" crates/reserve-c/laxity_reserve.pc >"$made/laxity_reserve.pc"
-put 755 lib "$made/$library.so.0"
+put 755 lib "$made/$library.so.0" "$libraries/liblaxity_preload.so"
 put 644 lib "$made/$library.a"
 ln -sf "$library.so.0" "$to/lib/$library.so"
 printf 'lib/%s.so\n' "$library" >>"$list"

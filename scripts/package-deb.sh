@@ -4,7 +4,7 @@
 #
 #   usage: package-deb.sh BUILT OUT [THIRD-PARTY]
 #
-#   BUILT         has laxity, laxity-rtkit, liblaxity_reserve_c.so and liblaxity_reserve_c.a
+#   BUILT         has laxity, laxity-rtkit, liblaxity_preload.so, liblaxity_reserve_c.so and liblaxity_reserve_c.a
 #   OUT           folder for the package, whose path is printed
 #   THIRD-PARTY   licence texts of third-party crates
 #
@@ -26,11 +26,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 stage=$work/stage
 mkdir "$work/built" "$stage" "$stage/DEBIAN"
-for file in laxity laxity-rtkit liblaxity_reserve_c.so liblaxity_reserve_c.a; do
+for file in laxity laxity-rtkit liblaxity_preload.so liblaxity_reserve_c.so liblaxity_reserve_c.a; do
     strip --strip-debug -o "$work/built/$file" "$built/$file"
 done
 strip "$work/built/laxity" "$work/built/laxity-rtkit"
-strip --strip-unneeded "$work/built/liblaxity_reserve_c.so"
+strip --strip-unneeded "$work/built/liblaxity_preload.so" "$work/built/liblaxity_reserve_c.so"
 chmod 755 "$work/built/laxity" "$work/built/laxity-rtkit"
 
 PREFIX=/usr DESTDIR=$stage BUILT=$work/built scripts/install.sh 2>"$work/log" || {
@@ -49,7 +49,7 @@ if [ -n "$third_party" ]; then install -m 644 "$third_party" "$doc/THIRD-PARTY.t
 # Debian's zsh looks for functions of packages here.
 mv "$stage/usr/share/zsh/site-functions" "$stage/usr/share/zsh/vendor-completions"
 # As Debian has shared libraries.
-chmod 644 "$stage/usr/lib/liblaxity_reserve.so.0"
+chmod 644 "$stage/usr/lib/liblaxity_preload.so" "$stage/usr/lib/liblaxity_reserve.so.0"
 group=$stage/usr/lib/systemd/system/laxity-cpu-reservations.socket.d
 install -D -m 644 packaging/debian/reservations.conf "$group/group.conf"
 install -D -m 644 packaging/debian/cpu.env "$stage/etc/laxity/cpu.env"
@@ -61,7 +61,8 @@ echo 'activate-noawait ldconfig' >"$stage/DEBIAN/triggers"
 # It reads the packages of this machine, and wants the description of a source package.
 mkdir "$work/debian"
 printf 'Source: laxity\n\nPackage: laxity\nArchitecture: any\n' >"$work/debian/control"
-depends=$(cd "$work" && dpkg-shlibdeps -O -e built/laxity -e built/laxity-rtkit -e built/liblaxity_reserve_c.so 2>"$work/log") || {
+depends=$(cd "$work" && dpkg-shlibdeps -O -e built/laxity -e built/laxity-rtkit -e built/liblaxity_preload.so \
+    -e built/liblaxity_reserve_c.so 2>"$work/log") || {
     cat "$work/log" >&2
     exit 4
 }

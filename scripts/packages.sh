@@ -82,8 +82,8 @@ make_deb() {
     local triple=$machine-unknown-linux-gnu
     say "the command with the kernel's part"
     build "$triple" "$target/packages-build" "${small[@]}" -- \
-        -p laxity-cli -p laxity-reserve-c -p laxity-rtkit --features laxity-cli/kernel
-    scripts/dependencies.py licences laxity-cli,laxity-rtkit "$triple" laxity-cli/kernel >"$work/licences"
+        -p laxity-cli -p laxity-preload -p laxity-reserve-c -p laxity-rtkit --features laxity-cli/kernel
+    scripts/dependencies.py licences laxity-cli,laxity-preload,laxity-rtkit "$triple" laxity-cli/kernel >"$work/licences"
     rm -f "$out"/laxity_*.deb
     scripts/package-deb.sh "$target/packages-build/$triple/dist" "$out" "$work/licences" >/dev/null
 }

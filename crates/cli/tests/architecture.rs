@@ -33,6 +33,7 @@ const ARROWS: &[(&str, &str)] = &[
     ("kernel", "core curve link cpu scenario"),
     ("reserve", ""),
     ("reserve-c", "reserve"),
+    ("preload", "reserve"),
     ("broker", "core cpu kernel reserve daemon"),
     ("rtkit", "reserve daemon"),
     ("userlink", "core curve link scenario trace traffic daemon"),

@@ -112,6 +112,15 @@ mod live {
         to
     }
 
+    /// The library for programs of `SCHED_DEADLINE`. Cargo builds it for tests of the whole workspace.
+    fn preload() -> PathBuf {
+        let test = std::env::current_exe().expect("a path");
+        let library = test.parent().expect("a folder").join("liblaxity_preload.so");
+        let hint = "build it with: cargo test -p laxity-preload --no-run";
+        assert!(library.exists(), "{} is not built; {hint}", library.display());
+        library
+    }
+
     /// Python of this machine: the program, its home, and the files of all that the library of
     /// reservations imports.
     fn python() -> (PathBuf, String, Vec<String>) {
@@ -234,13 +243,14 @@ mod live {
     /// `stop`, by another policy after `reload`, and the first program to ask for a reservation starts
     /// the server. Thread IDs differ from the kernel's, as in a container: the requesting program has
     /// the reservation, keeps its deadlines, and is listed by its ID; other namespaces do not see it. A client of
-    /// RealtimeKit has one, too, and a nice value.
+    /// RealtimeKit has one, too, and a nice value, and so have programs of `SCHED_DEADLINE` with the library for them;
+    /// where the kernel has a deadline server for sched_ext, the server of reservations sizes it.
     ///
     /// Fails when the scheduler's service lacks a privilege (tried: `CapabilityBoundingSet=CAP_NET_ADMIN`),
     /// when a reload to the policy that is there counts as a failure (tried: `ExecReload` without its `-`),
     /// when tasks are looked up by the kernel's numbers (tried: `bpf_task_from_pid` in `laxity_reserve`,
-    /// which reserved for another task), and when they are identified by these (tried: `lx_pid_for_caller` that
-    /// returns what it got).
+    /// which reserved for another task), and when they are identified by these (tried: `lx_pid_for_caller` that returns
+    /// what it got).
     #[test]
     fn services_run_under_systemd() {
         let folders = ["/usr/lib/systemd", "/lib/systemd"].map(Path::new);
@@ -278,6 +288,9 @@ mod live {
             stripped(&binary("laxity-rtkit", "laxity-rtkit")),
             stripped(&example("laxity-rtkit", "realtime")),
             stripped(&tool("tasks")),
+            stripped(&preload()),
+            compiled("crates/preload/tests/deadline.c", "deadline"),
+            "chrt".into(),
         ];
         let text = run("units.sh", &[], &programs, places);
 
@@ -300,10 +313,26 @@ mod live {
             "needs 30.000 % of a CPU; your user has 0.000 % of the 25.000 % that it may have; ";
         assert_contains(reservations, &[known, refused]);
         assert_eq!(number(reservations, "jobs", "missed"), 0, "{reservations}");
+        // On Linux 7, and the service may write there.
+        if let Some(size) = reservations.lines().find_map(|l| l.strip_prefix("server ")) {
+            assert_eq!(size, "1250000 5000000", "{reservations}");
+        }
+        let deadline = part(&text, "deadline");
+        let steps = [
+            "set 2 10: ok\nget: ok 6 2 10 10\njobs 100 late 0 ",
+            "\nset 3 10: EBUSY\nget: ok 6 2 10 10\npolicy 0 0: ok\nget: ok 0\nended with 0\n",
+        ];
+        assert_contains(deadline, &steps);
+        // The first job begins within a period.
+        assert!((99..=100).contains(&number(deadline, "jobs 100 late", "periods")), "{deadline}");
+        assert_contains(deadline, &["Device or resource busy\nended with 1\n"]);
+        assert_eq!(number(deadline, "jobs 100 missed", "missed"), 0, "{deadline}");
+        // The kernel's answer, without a server.
+        assert_contains(deadline, &["Operation not permitted\nended with 1\n"]);
         // After that nothing: a socket would be listed.
         let inactive = "laxity-cpu-reservations.socket is inactive, success\n\
              laxity-cpu-reservations.service is inactive, success\n";
-        assert!(reservations.ends_with(inactive), "{reservations}");
+        assert!(deadline.ends_with(inactive), "{deadline}");
         let stop = "ended with 0\nlaxity-cpu.service is inactive, success\ndisabled\n";
         assert_eq!(part(&text, "stop"), stop);
         let start =

@@ -21,6 +21,8 @@ fn package(folder: &Folder) -> Option<String> {
     for name in ["liblaxity_reserve_c.so", "liblaxity_reserve_c.a"] {
         std::fs::copy(libraries.join(name), folder.path("built/") + name).expect("a copy");
     }
+    let preload = folder.path("built/liblaxity_preload.so");
+    std::fs::copy(libraries.join("liblaxity_reserve_c.so"), preload).expect("a copy");
     for program in ["dpkg-deb", "dpkg-shlibdeps"] {
         if Command::new(program).arg("--version").output().is_err() {
             let required = std::env::var_os("LAXITY_REQUIRE_ALL").is_some_and(|v| v == "1");

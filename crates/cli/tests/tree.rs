@@ -6,7 +6,7 @@ use repository::{files, root, text};
 
 /// The crates that may say `unsafe`, and where: see ARCHITECTURE.md.
 const MAY_BE_UNSAFE: &[&str] =
-    &["crates/ring", "crates/userlink", "crates/reserve-c", "crates/rtkit"];
+    &["crates/ring", "crates/userlink", "crates/reserve-c", "crates/rtkit", "crates/preload"];
 
 /// Text files, by path and contents.
 fn texts() -> Vec<(String, String)> {

@@ -37,7 +37,7 @@ fn say(priority: Priority, text: &str) {
     MESSAGES.get_or_init(|| Messages::of("laxity-rtkit")).send(priority, text, &[]);
 }
 
-/// Serves until the bus ends the connection.
+/// Serves until the bus ends the connection, or root asks for the end.
 fn run(config: Config) -> Result<(), (u8, String)> {
     // Nice values of other users' threads.
     for result in [retain(Capabilities::SYS_NICE), deny_system_calls(Bpf::Denied)] {
@@ -56,9 +56,13 @@ fn run(config: Config) -> Result<(), (u8, String)> {
         error => (LACKING, format!("the system bus: {error}")),
     })?;
     let refining = std::thread::Builder::new().name("refine".to_owned());
-    refining.spawn(move || supervisor.run()).map_err(|e| (LACKING, e.to_string()))?;
+    let shared = Arc::clone(&supervisor);
+    refining.spawn(move || shared.run()).map_err(|e| (LACKING, e.to_string()))?;
     say(Priority::Info, &format!("{NAME} makes reservations"));
     // Ends with the connection. The object server reads the messages as well.
     MessageIterator::from(connection).for_each(drop);
+    if supervisor.exits() {
+        return Ok(());
+    }
     Err((LACKING, "the system bus has ended the connection".to_owned()))
 }

@@ -61,6 +61,16 @@ impl Target {
     }
 }
 
+/// The credentials of the connection from which a request comes.
+async fn caller(
+    header: &Header<'_>,
+    connection: &zbus::Connection,
+) -> fdo::Result<fdo::ConnectionCredentials> {
+    let sender = header.sender().ok_or_else(|| fdo::Error::Failed("no sender".into()))?;
+    let bus = fdo::DBusProxy::new(connection).await?;
+    bus.get_connection_credentials(sender.to_owned().into()).await
+}
+
 impl Service {
     /// Has a request of the caller handled beside those of others, since it may take seconds.
     async fn handle(
@@ -70,15 +80,27 @@ impl Service {
         target: Target,
         request: impl FnOnce(&Supervisor, u32, Thread) -> Result<(), Refusal> + Send + 'static,
     ) -> fdo::Result<()> {
-        let sender = header.sender().ok_or_else(|| fdo::Error::Failed("no sender".into()))?;
-        let bus = fdo::DBusProxy::new(connection).await?;
-        let caller = bus.get_connection_credentials(sender.to_owned().into()).await?;
+        let caller = caller(header, connection).await?;
         let supervisor = Arc::clone(&self.supervisor);
         let handle = move || {
             let user = caller.unix_user_id().ok_or_else(|| Refusal::denied("no user"))?;
             request(&supervisor, user, target.open(&caller)?)
         };
         Ok(blocking::unblock(handle).await?)
+    }
+
+    /// Has a request of root handled. The bus's policy refuses those of others, too.
+    async fn handle_for_root(
+        &self,
+        header: &Header<'_>,
+        connection: &zbus::Connection,
+        request: impl FnOnce(&Supervisor) -> Result<(), Refusal> + Send + 'static,
+    ) -> fdo::Result<()> {
+        if caller(header, connection).await?.unix_user_id() != Some(0) {
+            return Err(Refusal::denied("only root may ask for that").into());
+        }
+        let supervisor = Arc::clone(&self.supervisor);
+        Ok(blocking::unblock(move || request(&supervisor)).await?)
     }
 
     async fn make_realtime(
@@ -156,6 +178,37 @@ impl Service {
     ) -> fdo::Result<()> {
         let target = Target { process: Some(process), thread };
         self.make_high_priority(&header, connection, target, priority).await
+    }
+
+    async fn reset_known(
+        &self,
+        #[zbus(header)] header: Header<'_>,
+        #[zbus(connection)] connection: &zbus::Connection,
+    ) -> fdo::Result<()> {
+        self.handle_for_root(&header, connection, Supervisor::reset_known).await
+    }
+
+    async fn reset_all(
+        &self,
+        #[zbus(header)] header: Header<'_>,
+        #[zbus(connection)] connection: &zbus::Connection,
+    ) -> fdo::Result<()> {
+        self.handle_for_root(&header, connection, Supervisor::reset_all).await
+    }
+
+    async fn exit(
+        &self,
+        #[zbus(header)] header: Header<'_>,
+        #[zbus(connection)] connection: &zbus::Connection,
+    ) -> fdo::Result<()> {
+        self.handle_for_root(&header, connection, |supervisor| {
+            supervisor.exit();
+            Ok(())
+        })
+        .await?;
+        // The answer precedes the end.
+        connection.reply(&header, &()).await?;
+        Ok(connection.clone().close().await?)
     }
 
     #[zbus(property(emits_changed_signal = "const"), name = "RTTimeUSecMax")]

@@ -1,6 +1,6 @@
 //! Reservations of the threads that asked for real-time priority, from the request to their end.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::demand::{Bounds, Demand};
 use crate::refusal::Refusal;
 use crate::sys;
 use crate::table::{Entry, Reserved, Table};
-use crate::thread::Thread;
+use crate::thread::{Thread, realtime_threads};
 
 /// The interval at which demand is observed.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -33,6 +33,7 @@ pub struct Supervisor {
     granted: Condvar,
     /// The number of short intervals to come.
     first_intervals: AtomicU32,
+    exits: AtomicBool,
 }
 
 impl Supervisor {
@@ -45,6 +46,7 @@ impl Supervisor {
             table: Mutex::default(),
             granted: Condvar::new(),
             first_intervals: AtomicU32::new(0),
+            exits: AtomicBool::new(false),
         }
     }
 
@@ -132,6 +134,53 @@ impl Supervisor {
                 result.map_err(failed).and(Err(Refusal::no_thread(process, tid)))
             }
         }
+    }
+
+    /// Ends all reservations that this service has made, and returns all nice values that it has given to 0.
+    ///
+    /// # Errors
+    /// The server of reservations cannot be reached, or refuses. The service then keeps looking after those threads.
+    pub fn reset_known(&self) -> Result<(), Refusal> {
+        let entries = self.table().entries();
+        let results = entries.iter().map(|entry| {
+            let mut reserved = entry.reserved.lock().unwrap_or_else(PoisonError::into_inner);
+            if reserved.is_some() {
+                self.release(entry)?;
+                *reserved = None;
+            }
+            self.table().remove(entry);
+            if entry.thread.is_owned_by(entry.user) {
+                // It may end now.
+                let _ = sys::set_nice(entry.thread.tid, 0);
+            }
+            Ok(())
+        });
+        results.collect::<Vec<Result<(), Error>>>().into_iter().collect::<Result<(), Error>>()?;
+        Ok(())
+    }
+
+    /// The same, and all users' threads of `SCHED_FIFO` and `SCHED_RR` return to the default policy; root's stay.
+    ///
+    /// # Errors
+    /// As for [`reset_known`](Supervisor::reset_known).
+    pub fn reset_all(&self) -> Result<(), Refusal> {
+        let known = self.reset_known();
+        for thread in realtime_threads() {
+            if thread.user().is_some_and(|user| user != 0) {
+                let _ = sys::set_nice(thread.tid, 0);
+            }
+        }
+        known
+    }
+
+    /// Notes that the service ends on request.
+    pub fn exit(&self) {
+        self.exits.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the service ends on request.
+    pub fn exits(&self) -> bool {
+        self.exits.load(Ordering::Relaxed)
     }
 
     /// Observes demand, changes reservations and makes lost ones again, for ever.

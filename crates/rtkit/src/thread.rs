@@ -76,6 +76,26 @@ impl Thread {
     }
 }
 
+/// Threads of `SCHED_FIFO` and `SCHED_RR`, of all users.
+pub(crate) fn realtime_threads() -> impl Iterator<Item = Thread> {
+    let numbers = |path: String| {
+        let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+    };
+    let tasks =
+        move |process| numbers(format!("/proc/{process}/task")).map(move |tid| (process, tid));
+    let threads = numbers("/proc".to_owned()).flat_map(tasks);
+    let threads = threads.filter_map(|(process, tid)| Thread::open(process, tid).ok());
+    threads
+        .filter(|thread| thread.read("stat").is_ok_and(|stat| matches!(policy(&stat), Some(1 | 2))))
+}
+
+/// The policy in a `stat` file. The name of the thread, which may hold anything, is in parentheses.
+fn policy(stat: &str) -> Option<u32> {
+    // Field 41, and the first one after the name is field 3.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(41 - 3)?.parse().ok()
+}
+
 /// A field of a status file. The name of a thread has no newline in it (the kernel escapes it), so it cannot
 /// pass for one.
 fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
@@ -115,6 +135,18 @@ mod tests {
         cat.wait().expect("its end");
         assert_eq!(thread.user(), None);
         assert!(thread.usage().is_err() && Thread::open(cat.id(), cat.id()).is_err());
+    }
+
+    /// Fails when the policy is read at another place than where the kernel writes it.
+    #[test]
+    fn policies_are_read() {
+        let fields: Vec<String> =
+            (3..=52).map(|n| if n == 41 { 2 } else { 9 }.to_string()).collect();
+        let stat = format!("77 (a) 1 (b)) {}\n", fields.join(" "));
+        assert_eq!((policy(&stat), policy("77 (short) R 1")), (Some(2), None));
+        let own = std::process::id();
+        let own = Thread::open(own, own).expect("this process");
+        assert_eq!(own.read("stat").ok().as_deref().and_then(policy), Some(0));
     }
 
     /// Fails when waiting counts as CPU time, or switches that the scheduler forced count as blocking.

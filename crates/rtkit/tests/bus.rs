@@ -69,6 +69,9 @@ fn client_process() {
                 call(&proxy, "MakeThreadRealtimeWithPID", &body)
             }
             "nice" => call(&proxy, "MakeThreadHighPriority", &(number(1), -(number(2) as i32))),
+            "reset" => call(&proxy, "ResetKnown", &()),
+            "reset-all" => call(&proxy, "ResetAll", &()),
+            "exit" => call(&proxy, "Exit", &()),
             "flood" => {
                 (0..number(1)).try_for_each(|_| call(&proxy, "MakeThreadRealtime", &(0_u64, 1_u32)))
             }
@@ -266,12 +269,86 @@ fn reservations_follow_server_and_demand() {
     scheduler.lose_all();
     service.supervisor.refine(seconds(10), true);
     assert_eq!(reserved(&scheduler)[0].1, 500, "made again");
-    for second in 11..14 {
+    // On a busy machine it takes more.
+    let mut runtime = 0;
+    for second in 11..100 {
         std::thread::sleep(Duration::from_millis(200));
         service.supervisor.refine(seconds(second), false);
+        runtime = reserved(&scheduler)[0].1;
+        if runtime >= 1000 {
+            break;
+        }
     }
-    let runtime = reserved(&scheduler)[0].1;
     assert!(runtime >= 1000, "{runtime} us");
     drop(stop);
     worker.join().expect("its end");
+}
+
+/// Root ends all reservations and nice values that the service has given, real-time policies of users' threads, and the
+/// service, by RealtimeKit's methods. Others may not.
+///
+/// Fails when users may (tried without the policy of the bus and the service's own), when a reservation stays (tried
+/// without `release`) or a nice value, when a thread of a real-time policy keeps it or root's loses it (tried without
+/// the user), when a thread that was reset counts to the limits (tried without `remove`), and when the caller of `Exit` has no
+/// answer (tried without `reply`).
+#[test]
+fn root_resets_and_ends() {
+    if !is_root() {
+        return;
+    }
+    let Some(bus) = Bus::start("reset") else { return };
+    let (folder, scheduler) = (Folder::new("rtkit-reset"), FakeScheduler::default());
+    let _server = serve(&folder, &scheduler, ConnectionLimits::default());
+    let limits = Limits { threads_per_user: 1, ..Limits::default() };
+    let config = Config { limits, ..Config::default() };
+    let service = TestService::start(&bus, &folder.socket(), config);
+    let text = run_client(USER, &folder, &bus, "reset;reset-all;exit");
+    for method in ["reset", "reset-all", "exit"] {
+        has_line(&text, method, DENIED);
+    }
+    let proxy = client(&bus.address);
+    let mut users = Command::new("sleep");
+    let mut users =
+        std::os::unix::process::CommandExt::uid(users.arg("60"), USER).spawn().expect("sleep");
+    let sleeper = Sleeper::start();
+    let nice = |tid: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{tid}/stat")).expect("a thread");
+        stat.rsplit_once(')').and_then(|(_, rest)| rest.split(' ').nth(17)).map(str::to_owned)
+    };
+    let other = Sleeper::start();
+    for (method, thread) in [("ResetKnown", sleeper.tid), ("ResetAll", other.tid)] {
+        let tid = u64::from(thread);
+        call(&proxy, "MakeThreadRealtime", &(tid, 20_u32)).expect("granted");
+        call(&proxy, "MakeThreadHighPriority", &(tid, -5)).expect("granted");
+        assert_eq!((reserved(&scheduler).len(), nice(thread).as_deref()), (1, Some("-5")));
+        call(&proxy, method, &()).expect("root");
+        assert_eq!((reserved(&scheduler).len(), nice(thread).as_deref()), (0, Some("0")));
+    }
+    other.end();
+    let fifo = |pid: u32| {
+        let chrt = Command::new("chrt").args(["-f", "-p", "1", &pid.to_string()]).status();
+        chrt.is_ok_and(|status| status.success())
+    };
+    // A container may forbid the policy.
+    let own = std::process::id();
+    if fifo(users.id()) && fifo(own) {
+        call(&proxy, "ResetAll", &()).expect("root");
+        let policy = |pid: u32| {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("a process");
+            stat.rsplit_once(')').and_then(|(_, rest)| rest.split(' ').nth(39)).map(str::to_owned)
+        };
+        assert_eq!((policy(users.id()).as_deref(), policy(own).as_deref()), (Some("0"), Some("1")));
+        let back = Command::new("chrt").args(["-o", "-p", "0", &own.to_string()]).status();
+        assert!(back.is_ok_and(|status| status.success()));
+    }
+    users.kill().expect("its end");
+    users.wait().expect("its end");
+    call(&proxy, "MakeThreadRealtime", &(u64::from(sleeper.tid), 20_u32)).expect("granted");
+    call(&proxy, "Exit", &()).expect("root");
+    assert!(service.supervisor.exits());
+    assert_eq!(reserved(&scheduler).len(), 1, "it goes with its thread");
+    // The bus has the name for another one.
+    drop(service);
+    let _next = TestService::start(&bus, &folder.socket(), Config::default());
+    sleeper.end();
 }

@@ -31,7 +31,7 @@ work = { burst = { normal = ["2 ms", "0.5 ms"] }, think = { exponential = "20 ms
 
 /// Jobs that use their whole budgets are in time beside 95 % of load, and each takes its overhead.
 ///
-/// Fails when budgets are not enlarged (in `drive`), or jobs do not cost more (in `machine`).
+/// Fails when budgets are not enlarged (tried in `drive`), or jobs do not cost more (tried in `machine`).
 #[test]
 fn admitted_jobs_with_overheads_are_in_time() {
     let scenario = CpuScenario::parse(SCENARIO, "test.toml").expect("a scenario");

@@ -176,7 +176,8 @@ fn a_reservation_counts_from_when_it_is_in_force() {
     assert_eq!(in_force(&gone), [(0, vec![("a".to_owned(), 40)])]);
 }
 
-// Fails when overheads do not count (`with_overheads`), or a suggestion includes them (`subtract_overhead`).
+// Fails when overheads do not count (tried without `with_overheads`, in the verdict and in the admitted sets), or a
+// suggestion includes them (tried without `subtract_overhead`).
 #[test]
 fn overheads_count_in_admission() {
     let with = |overheads: &str, budget: &str| {
@@ -198,4 +199,10 @@ fn overheads_count_in_admission() {
     let fits = with(terms, "4.468 ms");
     assert!(fits.admitted && fits.guaranteed && !with(terms, "4.468001 ms").admitted);
     assert!((fits.demand - 0.95).abs() < 1e-6 && (fits.utilisation - 0.95).abs() < 1e-9);
+    // What a policy admits has them.
+    let overheads = format!("[overheads]\n{terms}");
+    let task = "[[task]]\nname = \"a\"\nreservation = { budget = \"5 ms\", period = \"10 ms\" }\n";
+    let scenario = CpuScenario::parse(&format!("[cpu]\n{overheads}\n{task}"), "test.toml");
+    let sets = admitted_sets(&scenario.expect("a scenario"), "bebs").expect("sets");
+    assert_eq!(sets[0].reservations[0].1.budget, Span(5_016_000));
 }

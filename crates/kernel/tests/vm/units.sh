@@ -83,13 +83,32 @@ sleep 0.5
 laxity cpu status --json | grep -q "\"pid\": $periodic,$" && echo "it is known"
 # Another container, as it were.
 busybox unshare -m -p -f --mount-proc laxity cpu status | grep unseen
+# Where the kernel has a deadline server for sched_ext.
+server=/sys/kernel/debug/sched/ext_server/cpu0
+[ ! -d $server ] || echo "server $(cat $server/runtime) $(cat $server/period)"
 : >/tmp/over
 wait $periodic
 kill $hogs
 cat /tmp/periodic
 # shellcheck disable=SC2086 # several words
 with_status $as_user laxity cpu run --runtime 3ms --period 10ms -- true
+echo "== deadline"
+# Programs of SCHED_DEADLINE, without privileges.
+as_user="$as_user env LD_PRELOAD=/usr/local/bin/liblaxity_preload.so"
+chrt="chrt -d -P 10000000"
+tasks hog 3 60 &
+hogs=$!
+# shellcheck disable=SC2086 # several words
+with_status $as_user $chrt -T 2000000 0 tasks periodic 10000 1500 100
+# shellcheck disable=SC2086 # several words
+with_status $as_user deadline "set 2 10" get "jobs 1.5 10" "set 3 10" get "policy 0 0" get
+# shellcheck disable=SC2086 # several words
+with_status $as_user $chrt -T 3000000 0 true
+kill $hogs
+wait $hogs || true
 with_status systemctl stop laxity-cpu-reservations.socket laxity-cpu-reservations.service
+# shellcheck disable=SC2086 # several words
+with_status $as_user $chrt -T 2000000 0 true
 states laxity-cpu-reservations.socket laxity-cpu-reservations.service
 ls /run/laxity
 echo "== stop"
