@@ -9,8 +9,8 @@ use laxity_core::{Span, Time};
 use laxity_cpu::Reservation;
 
 use crate::layout::cpu::{
-    LX_BLOCKED_NOW, LX_BOUND, LX_CHOSEN, LX_JOINED, LX_LEFT, LX_RAN, LX_RESERVED, LX_STARTED,
-    LX_STARTED_RESERVED, LX_STOPPED, LX_TIMER, LX_WEIGHED, LX_WOKE, lx_event,
+    LX_BLOCKED_NOW, LX_BOUND, LX_CHOSEN, LX_JOINED, LX_LEFT, LX_RAN, LX_RESERVED, LX_RESUMED,
+    LX_STARTED, LX_STARTED_RESERVED, LX_STOPPED, LX_TIMER, LX_WEIGHED, LX_WOKE, lx_event,
 };
 
 /// The kind of an event.
@@ -74,6 +74,8 @@ pub enum EventKind {
     },
     /// A task stopped running.
     Stopped,
+    /// A preempted task goes on without a decision.
+    Resumed,
 }
 
 /// An event of one CPU.
@@ -126,6 +128,7 @@ impl Event {
                 period: Span(b),
             },
             LX_STOPPED => EventKind::Stopped,
+            LX_RESUMED => EventKind::Resumed,
             _ => return None,
         };
         let no_task = slot == u64::from(NONE) || matches!(kind, EventKind::Reserved { .. });
@@ -168,6 +171,7 @@ impl fmt::Display for Event {
                 (if reserved { LX_STARTED_RESERVED } else { LX_STARTED }, budget.0, period.0)
             }
             EventKind::Stopped => (LX_STOPPED, 0, 0),
+            EventKind::Resumed => (LX_RESUMED, 0, 0),
         };
         write!(f, "{what} {} {} {slot} {} {a} {b}", self.at.0, self.cpu, self.pid)
     }
@@ -307,7 +311,7 @@ mod tests {
     /// Fails when a number is left out, or stands elsewhere than it is looked for.
     #[test]
     fn events_are_read_as_they_are_written() {
-        for what in 0..=12 {
+        for what in 0..=13 {
             let line = format!("{what} 123456789 1 7 42 5 6");
             let event = Event::parse(&line).expect("an event");
             assert_eq!(Event::parse(&event.to_string()), Some(event), "{line}");
@@ -315,7 +319,7 @@ mod tests {
         let reserved = Event::parse("2 1 0 3 0 4000000 10000000").expect("an event");
         assert_eq!(reserved.slot, None);
         assert!(matches!(reserved.kind, EventKind::Reserved { number: 3, .. }));
-        for wrong in ["", "1 2 3", "13 1 0 0 0 0 0", "8 1 0 0 0 0 0 0", "8 x 0 0 0 0 0"] {
+        for wrong in ["", "1 2 3", "14 1 0 0 0 0 0", "8 1 0 0 0 0 0 0", "8 x 0 0 0 0 0"] {
             assert_eq!(Event::parse(wrong), None, "{wrong}");
         }
         let mut bytes = [0; lx_event::SIZEOF];

@@ -64,6 +64,7 @@ impl Again {
             EventKind::Woke { by_current: true } => self.policy.wake_by_running(at, of()),
             EventKind::Blocked => self.policy.block(at, of(), Span::ZERO),
             EventKind::Ran { length } => self.policy.ran(at, of(), length),
+            EventKind::Resumed => self.policy.resume(at, of()),
             EventKind::Timer => self.policy.timer(at),
             EventKind::Chosen { left, deadline } => {
                 let picked = self.policy.pick(at, CpuId(0));
