@@ -186,7 +186,7 @@ mod live {
 
     use super::Event;
     use crate::cpu::load::kernel_error;
-    use crate::cpu::{CpuError, live, system};
+    use crate::cpu::{CpuError, Policy, live, system};
     use crate::layout::cpu::lx_recording;
 
     /// So often events are fetched: the place for them holds some 80,000.
@@ -224,6 +224,7 @@ mod live {
         events: MapHandle,
         /// Which one.
         scheduler: Option<u64>,
+        policy: Policy,
         _lock: File,
     }
 
@@ -234,12 +235,13 @@ mod live {
         /// When none is, it cannot be asked, or somebody else records.
         pub fn open() -> Result<Recorder, CpuError> {
             // Fails with the reason if the scheduler is not up.
-            live::open_control_programs(&[])?;
+            let (policy, _) = live::open_control_programs(&[])?;
             let scheduler = system::identity();
             let lock = system::lock_recording()?;
             let events =
                 MapHandle::from_pinned_path(system::pin("events")).map_err(kernel_error)?;
-            Ok(Recorder { recording: Recording::open()?, events, scheduler, _lock: lock })
+            let recording = Recording::open()?;
+            Ok(Recorder { recording, events, scheduler, policy, _lock: lock })
         }
 
         /// Records for so long, or to the end of what [`up_recorded`](crate::cpu::up_recorded)
@@ -254,7 +256,11 @@ mod live {
             keep_going: impl Fn() -> bool,
             mut each: impl FnMut(Event),
         ) -> Result<u64, CpuError> {
-            let (mut until, before) = self.recording.limits()?;
+            let (mut until, mut before) = self.recording.limits()?;
+            // What began with the scheduler may have lost events before this.
+            if length.is_none() {
+                before = 0;
+            }
             // Discard events of an earlier recording.
             let since = if length.is_some() { system::now() } else { 0 };
             let mut take = |bytes: &[u8]| {
@@ -283,6 +289,17 @@ mod live {
 
         fn is_there(&self) -> bool {
             system::identity() == self.scheduler
+        }
+
+        /// Whether the scheduler still has the policy and options that it had at [`open`](Self::open).
+        ///
+        /// # Errors
+        /// It has others, or the scheduler cannot be asked.
+        pub fn check_policy(&self) -> Result<(), CpuError> {
+            let (policy, _) = live::open_control_programs(&[])?;
+            let same = (policy.name, policy.options()) == (self.policy.name, self.policy.options());
+            let changed = "the policy was changed while it was recorded; record again";
+            same.then_some(()).ok_or(CpuError::State(changed))
         }
 
         /// Whether the recorded scheduler is still the running one.
