@@ -58,7 +58,7 @@ fn record(
     let ending = run_recorded(policy, tasks, machine, &mut (), &mut keep, &control);
     let end = ending.expect("a run").time;
     let tasks = tasks.iter().enumerate().map(|(i, t)| format!("{} {i}", t.name)).collect();
-    CpuRunRecord { policy: name.to_owned(), clusters, tasks, rows, end }
+    CpuRunRecord { policy: name.to_owned(), clusters, live: None, tasks, rows, end }
 }
 
 fn on_one(name: &str, tasks: &[Task], length: Span, seed: u64) -> CpuRunRecord {
@@ -189,7 +189,7 @@ fn protected_tasks_go_on_where_the_policy_says_so() {
     let tasks: Vec<Task> = tasks.collect();
     let machine = Machine::single(Time::ZERO + ms(2000), 1);
     let run = record("bebs-credit", &mut bebs_credit::new(&options), &tasks, machine, vec![0]);
-    assert_eq!(judge(&run, CpuRules { wakeups_wait: true }).illegal, None);
+    assert_eq!(judge(&run, CpuRules { wakeups_wait: true, live: None }).illegal, None);
     let strict = judge(&run, CpuRules::default()).illegal;
     assert!(matches!(strict, Some(CpuFault::Wrong { .. })), "{strict:?}");
 }

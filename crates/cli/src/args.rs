@@ -210,22 +210,34 @@ pub struct SimulateArgs {
 #[derive(Debug, Args)]
 pub struct ValidateArgs {
     /// A line for each packet, as `laxity simulate --packets` writes them, or a record of CPUs, as
-    /// `laxity simulate --record` does.
+    /// `laxity simulate --record` and `laxity cpu up --record` do.
     #[arg(value_name = "RUN.csv")]
     pub run: PathBuf,
-    /// The scenario file.
-    pub scenario: PathBuf,
+    /// The scenario file; none for a record of live CPUs.
+    pub scenario: Option<PathBuf>,
     /// Blocking, instead of the scenario's.
     #[arg(long)]
     pub blocking: Option<BlockingArg>,
-    /// Error of the timestamps of a live run.
-    #[arg(long, value_name = "TIME", default_value = "0 ns")]
-    pub tolerance: String,
+    /// Error of the timestamps of a live run of a link, without it none; or the time within which live CPUs do what
+    /// their scheduler decides, without it 200 us.
+    #[arg(long, value_name = "TIME")]
+    pub tolerance: Option<String>,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
     pub resources: ResourceArgs,
+}
+
+impl ValidateArgs {
+    /// The tolerance that is given; none without the option.
+    pub fn tolerance(&self) -> Result<Option<laxity_core::Span>, crate::failure::Failure> {
+        let parse = |text: &String| {
+            let wrong = |e| crate::failure::Failure::quantity("--tolerance", text, &e);
+            laxity_scenario::quantity::span(text).map_err(wrong)
+        };
+        self.tolerance.as_ref().map(parse).transpose()
+    }
 }
 
 #[derive(Debug, Args)]

@@ -520,6 +520,27 @@ mod live {
             stopped,
             &["CAP_BPF", "/run/laxity/cpu.sock", "laxity cpu serve", "ended with 3"],
         );
+        // A live run is legal, and each change of its record is found.
+        let recorded = part(&text, "recorded");
+        let written = "slices in /tmp/run.csv; `laxity validate /tmp/run.csv` judges them\n";
+        let up = "policy bebs-credit schedules the CPUs, and is recorded\n";
+        assert_contains(recorded, &[up, written]);
+        assert!(recorded.starts_with("ended with 0\n"), "{recorded}");
+        let judged = part(&text, "judged");
+        let legal = "legal run and premises hold, so nothing is late\nended with 0\n";
+        assert_contains(judged, &["bebs-credit on CPU 0", legal]);
+        let jobs = judged.split_once(" jobs:").and_then(|(before, _)| before.rsplit_once(' '));
+        let jobs = jobs.and_then(|(_, jobs)| jobs.parse::<u32>().ok());
+        assert!(jobs.is_some_and(|jobs| jobs > 300), "{judged}");
+        for (changed, cause) in [
+            ("another task", "its server was not ready"),
+            ("another time", "not a legal run of EDF servers"),
+            ("another deadline", "and its server at"),
+            ("another budget", "had no budget left"),
+        ] {
+            let refused = part(&text, changed);
+            assert_contains(refused, &[cause, "ended with 1\n"]);
+        }
         assert!(text.ends_with("disabled\nkernel content\n"), "{text}");
     }
 }

@@ -114,6 +114,91 @@ fn breaks_are_named_with_their_instant() {
     names(&text, &scenario, "the policy has no servers with deadlines");
 }
 
+/// A live record on CPU 2: in 10 ms periods 2 ms are reserved for a task, which wakes twice and needs 1 ms, beside one
+/// that nothing is reserved for.
+const LIVE: &str = "\
+laxity-cpu-run,1
+policy,bebs-credit,0
+live,2,0,1000000
+task,0,audio (7)
+task,1,hog (8)
+server,1000,1,join,0,0,blocked,hard,0,2000000,0,,1000,0,0,0,0,14411518807585587
+request,1000,0,hard,2000000,10000000,10000000,1000
+server,1000000,2,wake,0,0,ready,hard,1,2000000,11000000,,1000000,0,0,0,0,14411518807585587
+slice,1050000,2050000,0,0,0.0
+job,0,1000000,11000000,2050000,ended
+server,2050000,3,block,0,0,blocked,hard,1,1000000,11000000,,6000000,0,0,0,0,14411518807585587
+slice,2100000,10900000,0,1,unserved
+server,10950000,4,wake,0,0,ready,hard,2,2000000,21000000,,10950000,0,0,0,0,14411518807585587
+slice,10990000,11990000,0,0,0.0
+job,0,10950000,20950000,11990000,ended
+server,11990000,5,block,0,0,blocked,hard,2,1000000,21000000,,16000000,0,0,0,0,14411518807585587
+end,30000000
+";
+
+/// Fails when a live record is not judged, when a departure within the tolerance is refused or one beyond it is not (of
+/// the order, of a budget, of slices that overlap), and when a gap is taken for a legal run.
+#[test]
+fn live_records_are_judged_with_a_tolerance() {
+    let folder = Folder::new("validate-cpu-live");
+    let judged = |text: &str, options: &[&str]| {
+        let path = folder.write("live.csv", text);
+        laxity(&[&["validate", &path], options].concat())
+    };
+    let said = judged(LIVE, &[]).succeeds();
+    assert!(said.starts_with("bebs-credit on CPU 2, 3 slices, 2 jobs:\n"), "{said}");
+    assert!(said.contains("legal run and premises hold, so nothing is late"), "{said}");
+    let no = |from: &str, to: &str, options: &[&str], wanted: &str| {
+        let text = LIVE.replacen(from, to, 1);
+        let ran = judged(&text, options);
+        assert!(ran.code == Some(1) && ran.out.contains(wanted), "{wanted}: {ran:#?}");
+    };
+    // It starts 40 us after its wake-up.
+    let idle = "from 1 ms on a CPU idled while audio (7) waited";
+    no("", "", &["--tolerance", "45 us"], idle);
+    no("0,0.0\njob,0,1", "1,unserved\njob,0,1", &[], "hog (8) ran although audio (7) had");
+    no("slice,1050000,2050000", "slice,1450000,2450000", &[], idle);
+    no("slice,2100000,", "slice,1800000,", &[], "at 1.8 ms hog (8) began beside another slice");
+    // The clock is read again between two tasks.
+    let cut = LIVE.replacen("slice,2100000,", "slice,1950000,", 1);
+    judged(&cut, &[]).succeeds();
+    let beyond = "at 1.75 ms the server of audio (7) had no budget left";
+    no("hard,1,2000000,11", "hard,1,700000,11", &[], beyond);
+    no(
+        "wake,0,0,ready,hard,2,2000000,21000000",
+        "wake,0,0,ready,hard,2,2000000,31000000",
+        &[],
+        "its server at 31 ms",
+    );
+    no(
+        "job,0,1000000,11000000",
+        "job,0,1000000,9000000",
+        &[],
+        "a premise failed: the job of audio (7)",
+    );
+    no("job,0,10950000,", "job,0,9000000,", &[], "a premise failed: the job of audio (7)");
+    no("live,2,0", "live,2,17", &[], "not judged: the record has a gap, 17 events were lost");
+    // The scheduler forgives what a task executes until the timer ends its budget: its next release stays.
+    let (head, _) = LIVE.split_once("slice,1050000").expect("a slice");
+    let overrun = |end: u64| {
+        let expired =
+            "ran,0,0,expired,hard,1,0,11000000,11000000,11000000,0,0,0,0,14411518807585587";
+        format!("{head}slice,1050000,{end},0,0,0.0\nserver,{end},3,{expired}\nend,{end}\n")
+    };
+    judged(&overrun(3_150_000), &[]).succeeds();
+    let ran = judged(&overrun(3_350_000), &[]);
+    assert!(ran.code == Some(1) && ran.out.contains("had no budget left"), "{ran:#?}");
+    let berate = LIVE.replacen("bebs-credit", "berate", 1);
+    judged(&berate, &[]).fails(2, &["berate has no servers with deadlines"]);
+    judged(LIVE, &[&file("scenarios/desktop.toml")]).fails(2, &["without a scenario"]);
+    let scenario = file("scenarios/desktop.toml");
+    let run = record(&folder, &scenario, "bebs");
+    laxity(&["validate", &run]).fails(2, &["give the scenario of this run"]);
+    laxity(&["validate", &scenario]).fails(2, &["only records of live CPUs"]);
+    let up = ["cpu", "up", "--policy", "berate", "--record", &folder.path("none.csv")];
+    laxity(&up).fails(2, &["--record: best effort under berate"]);
+}
+
 /// Fails when a record is judged by a scenario of other tasks, CPUs or reservations, or a record that was cut off is.
 #[test]
 fn records_of_something_else_are_bad_input() {
@@ -143,7 +228,7 @@ fn records_of_something_else_are_bad_input() {
     );
     bad(&run, &file("scenarios/access-link.toml"), "a record of CPUs");
     laxity(&["validate", &run, &scenario, "--tolerance", "1 us"])
-        .fails(2, &["--tolerance has no meaning for CPUs"]);
+        .fails(2, &["--tolerance has no meaning for simulated CPUs"]);
     let seeds = ["simulate", &scenario, "--seeds", "1..2", "--record", &folder.path("two.csv")];
     laxity(&seeds).fails(2, &["--record needs a single seed"]);
 }

@@ -54,6 +54,11 @@ impl Order {
         self.running
     }
 
+    /// A queued competitor runs from now on, by no choice.
+    pub(crate) fn resume(&mut self, competitor: u32) {
+        self.running = Some(competitor);
+    }
+
     /// Chooses the competitor that runs from now on.
     #[inline]
     pub(crate) fn choose(&mut self) -> Option<u32> {

@@ -97,6 +97,12 @@ pub trait Policy {
         self.wake(now, task);
     }
 
+    /// A preempted task goes on at `now` without a [`pick`](Self::pick), since the system resumed it by itself when
+    /// the task above it stopped.
+    fn resume(&mut self, now: Time, task: TaskId) {
+        let _ = (now, task);
+    }
+
     /// A task ran for `ran` since the last report and blocks.
     fn block(&mut self, now: Time, task: TaskId, ran: Span);
 
@@ -170,6 +176,9 @@ impl<P: Policy + ?Sized> Policy for alloc::boxed::Box<P> {
     }
     fn wake_by_running(&mut self, now: Time, task: TaskId) {
         (**self).wake_by_running(now, task);
+    }
+    fn resume(&mut self, now: Time, task: TaskId) {
+        (**self).resume(now, task);
     }
     fn block(&mut self, now: Time, task: TaskId, ran: Span) {
         (**self).block(now, task, ran);

@@ -196,6 +196,13 @@ impl Ready {
         }
     }
 
+    /// A queued competitor runs from now on, without a pick; on several CPUs nothing changes.
+    pub(crate) fn resume(&mut self, competitor: u32) {
+        if let Ready::One(order) = self {
+            order.resume(competitor);
+        }
+    }
+
     /// The competitor picked last for this CPU, if still queued, and the one picked now.
     #[inline]
     pub(crate) fn pick(&mut self, cpu: CpuId) -> (Option<u32>, Option<u32>) {

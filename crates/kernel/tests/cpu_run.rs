@@ -37,9 +37,9 @@ fn states(search: &Search) -> Option<u64> {
 /// when it resumes; when the oldest task resumes instead of the last, or none; when a task that
 /// leaves stays picked, or stays parked below another; when a decision never drains, drains for the
 /// task that resumes anyway, or undoes a drain as it preempts; when `dispatch` does not end the
-/// drain, keeps the current task beside the picked one, or takes the previous task for stale; when a
-/// decision that picks no task does not preempt a reservation whose budget ends as another without a
-/// budget wakes.
+/// drain, keeps the current task beside the picked one, takes the previous task for stale, or removes
+/// stale ones in another order than they ran in; when a decision that picks no task does not preempt a
+/// reservation whose budget ends as another without a budget wakes.
 #[test]
 fn run_state_is_a_list() {
     for reserved in 0..=3 {

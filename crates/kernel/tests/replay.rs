@@ -102,11 +102,11 @@ fn kernel_decisions_replay(name: &str, run_hooks: bool) {
     for event in &events {
         again.apply(event);
     }
-    eprintln!("{name}: {:?} decisions, of a task", again.decisions);
-    assert_eq!(again.reservations.len(), 2);
+    eprintln!("{name}: {:?} decisions, of a task", again.replay.decisions);
+    assert_eq!(again.replay.reservations.len(), 2);
     // A nice value of 3, and 175 hundredths of 20.
     assert!([17, 35].iter().all(|w| again.weights.contains(w)), "{:?}", again.weights);
-    assert!(again.decisions[1] > 3000, "{name}: {:?}", again.decisions);
+    assert!(again.replay.decisions[1] > 3000, "{name}: {:?}", again.replay.decisions);
 
     let switch = recorded_run(&events, 0).switch;
     for policy in policies() {

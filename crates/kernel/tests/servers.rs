@@ -131,6 +131,10 @@ impl<P: Shown> Run<P> {
                 self.tasks[task.index()] = Some((a, false));
                 self.send(5, task, [0; 3]);
             }
+            (Some((_, true)), 8 | 9) => {
+                self.policy.resume(self.now, task);
+                self.send(11, task, [0; 3]);
+            }
             _ => {}
         }
     }
@@ -333,12 +337,12 @@ fn agree_on_random_events<P: Shown>(runs: u64, policy: impl Fn(&mut Random) -> (
     assert!(seen.iter().all(|n| *n > 100), "too few of some kind were tried: {seen:?}");
 }
 
-/// Random tasks join, wake, run, block, change and leave: the same budgets, periods, deadlines and
+/// Random tasks join, wake, run, block, resume, change and leave: the same budgets, periods, deadlines and
 /// next events after each event, the same picks with their ends.
 ///
 /// Fails when a stretched period is not rounded up, a wake-up compares with `<`, a release is a
 /// nanosecond late, a group does not rotate its members, ties of deadlines are served in reverse,
-/// or a departed server is stretched.
+/// a departed server is stretched, or a resumed task has no turn (tried without the effect of `lx_resume`).
 #[test]
 fn headers_decide_as_the_servers() {
     agree_on_random_events(150, |random| {

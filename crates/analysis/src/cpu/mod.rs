@@ -20,8 +20,8 @@ use replay::{Replay, all_requests};
 
 pub use replay::AdmittedSet;
 pub use validate::{
-    CpuFault, CpuRules, CpuValidateError, CpuValidation, LateJob, Premise, cluster_of_each_cpu,
-    judge, validate,
+    CpuFault, CpuRules, CpuValidateError, CpuValidation, LateJob, Live, Premise,
+    cluster_of_each_cpu, judge, validate, validate_live,
 };
 
 /// A policy's answers to reservations.

@@ -2,11 +2,10 @@
 
 use std::process::ExitCode;
 
-use laxity_analysis::cpu::{CpuValidation, validate};
+use laxity_analysis::cpu::{CpuValidation, validate, validate_live};
 use laxity_core::Span;
-use laxity_results::csv::cpu_run::read_cpu_runs;
+use laxity_results::csv::cpu_run::{CpuRunRecord, read_cpu_runs};
 use laxity_scenario::cpu::CpuScenario;
-use laxity_scenario::quantity;
 use laxity_sim::cpu::tasks;
 use serde_json::{Value, json};
 
@@ -14,26 +13,21 @@ use crate::args::ValidateArgs;
 use crate::failure::{Failure, NO};
 use crate::output;
 
+/// Within so much time live CPUs do what their scheduler decides, unless `--tolerance` says otherwise.
+const LIVE_TOLERANCE: Span = Span(200_000);
+
 /// Judges the record of a run of CPUs.
 pub fn run(args: &ValidateArgs, scenario: &CpuScenario, text: &str) -> Result<ExitCode, Failure> {
-    let tolerance = quantity::span(&args.tolerance)
-        .map_err(|e| Failure::quantity("--tolerance", &args.tolerance, &e))?;
-    if tolerance > Span::ZERO || args.blocking.is_some() {
-        let option = if tolerance > Span::ZERO { "--tolerance" } else { "--blocking" };
-        let why = "has no meaning for CPUs: their records are of simulated runs, and exact";
+    let tolerance = args.tolerance()?.is_some_and(|tolerance| tolerance > Span::ZERO);
+    if tolerance || args.blocking.is_some() {
+        let option = if tolerance { "--tolerance" } else { "--blocking" };
+        let why = "has no meaning for simulated CPUs: their records are exact";
         return Err(Failure::Input(format!("{option} {why}")));
     }
-    let shown = args.run.display();
-    let input = |error: &dyn std::fmt::Display| Failure::Input(format!("{shown}: {error}"));
-    let runs = read_cpu_runs(text)
-        .map_err(|e| input(&format!("{e}; `laxity simulate --record` writes such records")))?;
-    if runs.is_empty() {
-        return Err(Failure::Input(format!("{shown}: no runs")));
-    }
     let tasks = tasks(scenario).map_err(Failure::input)?;
-    let (mut lines, mut answers, mut good) = (String::new(), Vec::new(), true);
-    for run in &runs {
-        let found = validate(scenario, &tasks, run).map_err(|e| input(&e))?;
+    let mut judged = Vec::new();
+    for run in read(args, text)? {
+        let found = validate(scenario, &tasks, &run).map_err(|e| input(args, &e))?;
         if let Some(late) = found.contradiction() {
             return Err(Failure::Internal(format!(
                 "{}: the run is legal and its premises hold, yet late was {late}: the judgement, or the theory \
@@ -41,20 +35,62 @@ pub fn run(args: &ValidateArgs, scenario: &CpuScenario, text: &str) -> Result<Ex
                 run.policy
             )));
         }
-        good &= found.holds() && found.late.is_empty();
-        lines += &says(&run.policy, &found);
-        answers.push(answer(&run.policy, &found));
+        judged.push((run.policy, None, found));
     }
+    answer_all(args, &judged)
+}
+
+/// Judges the record of live CPUs.
+pub fn run_live(args: &ValidateArgs, text: &str) -> Result<ExitCode, Failure> {
+    let tolerance = args.tolerance()?.unwrap_or(LIVE_TOLERANCE);
+    if args.blocking.is_some() {
+        return Err(Failure::Input("--blocking has no meaning for CPUs".to_owned()));
+    }
+    let mut judged = Vec::new();
+    for run in read(args, text)? {
+        let found = validate_live(&run, tolerance).map_err(|e| input(args, &e))?;
+        judged.push((run.policy, run.live.map(|live| live.cpu), found));
+    }
+    answer_all(args, &judged)
+}
+
+fn input(args: &ValidateArgs, error: &dyn std::fmt::Display) -> Failure {
+    Failure::Input(format!("{}: {error}", args.run.display()))
+}
+
+fn read(args: &ValidateArgs, text: &str) -> Result<Vec<CpuRunRecord>, Failure> {
+    let writers = "`laxity simulate --record` and `laxity cpu up --record` write such records";
+    let runs = read_cpu_runs(text).map_err(|e| input(args, &format!("{e}; {writers}")))?;
+    match runs.is_empty() {
+        true => Err(input(args, &"no runs")),
+        false => Ok(runs),
+    }
+}
+
+/// A run's policy, its CPU if it is live, and the verdict.
+type Judged = (String, Option<u32>, CpuValidation);
+
+fn answer_all(args: &ValidateArgs, judged: &[Judged]) -> Result<ExitCode, Failure> {
     if args.json {
+        let answers: Vec<Value> = judged.iter().map(answer).collect();
         output::result(&json!({ "policies": answers }))?;
     } else {
-        output::print(&lines)?;
+        output::print(&judged.iter().map(says).collect::<String>())?;
     }
+    let good = judged.iter().all(|(_, _, found)| found.holds() && found.late.is_empty());
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::from(NO) })
 }
 
 /// The verdict on a policy's run in words.
-fn says(policy: &str, found: &CpuValidation) -> String {
+fn says((policy, cpu, found): &Judged) -> String {
+    let run = cpu.map_or(policy.clone(), |cpu| format!("{policy} on CPU {cpu}"));
+    if found.lost > 0 {
+        let (slices, lost) = (found.slices, found.lost);
+        return format!(
+            "{run}, {slices} slices:\n  not judged: the record has a gap, {lost} events were lost; record for a \
+             shorter time, or with less load\n"
+        );
+    }
     let mut lines = Vec::new();
     if let Some(illegal) = &found.illegal {
         lines.push(format!("not a legal run of EDF servers: {illegal}"));
@@ -73,11 +109,15 @@ fn says(policy: &str, found: &CpuValidation) -> String {
             lines.push("legal run and premises hold, and nothing was late".to_owned());
         }
         (None, false, _) => lines.push("nothing was late all the same".to_owned()),
+        (Some(first), true, None) => lines.push(format!(
+            "legal run and premises hold within the tolerance, yet {} jobs were late by more, first {first}",
+            found.late.len()
+        )),
         (Some(first), ..) => {
             lines.push(format!("{} jobs were late, first {first}", found.late.len()));
         }
     }
-    let mut text = format!("{policy}, {} slices, {} jobs:\n", found.slices, found.jobs);
+    let mut text = format!("{run}, {} slices, {} jobs:\n", found.slices, found.jobs);
     for line in lines {
         text += &format!("  {line}\n");
     }
@@ -85,18 +125,23 @@ fn says(policy: &str, found: &CpuValidation) -> String {
 }
 
 /// The same as JSON.
-fn answer(policy: &str, found: &CpuValidation) -> Value {
+fn answer((policy, cpu, found): &Judged) -> Value {
     let broken: Vec<String> = found.broken.iter().map(ToString::to_string).collect();
-    json!({
+    let mut answer = json!({
         "policy": policy,
         "slices": found.slices,
         "jobs": found.jobs,
-        "legal": found.illegal.is_none(),
+        "legal": found.lost == 0 && found.illegal.is_none(),
         "illegal": found.illegal.as_ref().map(ToString::to_string),
         "illegal_at_ns": found.illegal.as_ref().map(|f| f.at().0),
-        "premises_hold": broken.is_empty(),
+        "premises_hold": found.lost == 0 && broken.is_empty(),
         "broken": broken,
         "sum_judged": found.constrained.is_none(),
         "late": found.late.len(),
-    })
+    });
+    if let Some(cpu) = cpu {
+        answer["cpu"] = json!(cpu);
+        answer["lost_events"] = json!(found.lost);
+    }
+    answer
 }

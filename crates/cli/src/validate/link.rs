@@ -7,7 +7,6 @@ use laxity_analysis::link::{Fault, Premise, Validation, validate};
 use laxity_core::{Span, Time};
 use laxity_results::csv::{PacketRecord, read_packets};
 use laxity_scenario::link::Scenario;
-use laxity_scenario::quantity;
 use serde_json::{Value, json};
 
 use crate::args::ValidateArgs;
@@ -16,8 +15,7 @@ use crate::output;
 
 /// Judges the record of a run of a link.
 pub fn run(args: &ValidateArgs, scenario: &Scenario, text: &str) -> Result<ExitCode, Failure> {
-    let tolerance = quantity::span(&args.tolerance)
-        .map_err(|e| Failure::quantity("--tolerance", &args.tolerance, &e))?;
+    let tolerance = args.tolerance()?.unwrap_or(Span::ZERO);
     let shown = args.run.display();
     let rows = read_packets(text).map_err(|e| Failure::Input(format!("{shown}: {e}")))?;
     let mut policies: Vec<(String, Vec<PacketRecord>)> = Vec::new();

@@ -15,24 +15,35 @@ use crate::{files, kind};
 
 /// Runs the command.
 pub fn run(args: &ValidateArgs) -> Result<ExitCode, Failure> {
-    let document = Document::read(&args.scenario).map_err(Failure::input)?;
-    files::read_scenario(&args.scenario, &document);
-    files::read([args.run.as_path()]);
     let text = || {
         let read = fs::read_to_string(&args.run);
         read.map_err(|e| Failure::Input(format!("{}: {e}", args.run.display())))
     };
+    let Some(scenario) = &args.scenario else {
+        files::read([args.run.as_path()]);
+        let text = text()?;
+        if !text.starts_with(VERSION_LINE) {
+            let shown = args.run.display();
+            let why = "only records of live CPUs, as `laxity cpu up --record` writes them, are judged without a \
+                       scenario; give the scenario of this run";
+            return Err(Failure::Input(format!("{shown}: {why}")));
+        }
+        return cpu::run_live(args, &text);
+    };
+    let document = Document::read(scenario).map_err(Failure::input)?;
+    files::read_scenario(scenario, &document);
+    files::read([args.run.as_path()]);
     match kind::with_blocking(document, args.blocking) {
-        Document::Link(scenario) => {
+        Document::Link(document) => {
             let text = text()?;
             if text.starts_with(VERSION_LINE) {
                 return Err(Failure::Input(format!(
                     "{} is a record of CPUs, and {} describes a link; give the scenario of this run",
                     args.run.display(),
-                    args.scenario.display()
+                    scenario.display()
                 )));
             }
-            link::run(args, &scenario, &text)
+            link::run(args, &document, &text)
         }
         Document::Cpu(scenario) => cpu::run(args, &scenario, &text()?),
         Document::Stream(_) => {

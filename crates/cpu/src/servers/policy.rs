@@ -332,6 +332,18 @@ impl Servers {
         }
     }
 
+    /// Its turn begins as if it had been picked.
+    fn handle_resume(&mut self, now: Time, task: TaskId) {
+        let Some(s) = self.server(task) else { return };
+        let server = &mut self.servers[s as usize];
+        let best_effort = server.kind == Kind::Shared && server.state == State::Ready;
+        if best_effort && self.ready.running() != Some(s) {
+            server.defers = false;
+            self.ready.resume(s);
+            self.turn_began_at = now.0;
+        }
+    }
+
     fn handle_timer(&mut self, now: Time) {
         self.reclaim_due(now.0);
         self.release_due(now.0);
@@ -400,6 +412,10 @@ impl Policy for Servers {
 
     fn wake_by_running(&mut self, now: Time, task: TaskId) {
         self.event(now, |this| this.handle_wake(now, task, true));
+    }
+
+    fn resume(&mut self, now: Time, task: TaskId) {
+        self.event(now, |this| this.handle_resume(now, task));
     }
 
     fn block(&mut self, now: Time, task: TaskId, ran: Span) {

@@ -86,7 +86,7 @@ LX_INLINE void lx_update_blocked(struct lx_cpu *c, u64 now)
 }
 
 /* Removes a task that the run state holds although the local DSQ is empty. */
-LX_GLOBAL_FN u32 lx_drop_stale_one(struct lx_cpu *c __arg_nonnull)
+LX_GLOBAL_FN u32 lx_drop_stale_one(struct lx_cpu *c __arg_nonnull, u32 last)
 {
 	u64 now = bpf_ktime_get_ns();
 	u32 slot;
@@ -94,7 +94,7 @@ LX_GLOBAL_FN u32 lx_drop_stale_one(struct lx_cpu *c __arg_nonnull)
 	if (!lx_lock(&c->lock))
 		return 0;
 	now = lx_max(now, c->clock);
-	slot = lx_run_stale_slot(&c->run);
+	slot = lx_run_stale_slot(&c->run, last);
 	if (slot != LX_NONE && !lx_check_blocked(c, slot, now))
 		lx_cpu_remove(c, slot, now);
 	lx_unlock(&c->lock);
@@ -108,7 +108,7 @@ LX_INLINE void lx_drop_stale(struct lx_cpu *c, u32 last)
 
 	for (i = lx_zero; i <= LX_MAX_LOCAL && c && lx_run_is_stale(&c->run, last) && can_loop;
 	     i += 1 + lx_zero)
-		lx_drop_stale_one(c);
+		lx_drop_stale_one(c, last);
 }
 
 /* Requires the lock. A task of the run state is enqueued. Returns true if it was preempted;

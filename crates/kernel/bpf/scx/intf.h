@@ -77,6 +77,8 @@ enum lx_event_kind {
 	LX_STARTED,
 	LX_STARTED_RESERVED,
 	LX_STOPPED,
+	/* A preempted task goes on without a decision. */
+	LX_RESUMED,
 };
 
 struct lx_event {
@@ -285,5 +287,6 @@ LX_VALUE(LX_CHOSEN, 9);
 LX_VALUE(LX_STARTED, 10);
 LX_VALUE(LX_STARTED_RESERVED, 11);
 LX_VALUE(LX_STOPPED, 12);
+LX_VALUE(LX_RESUMED, 13);
 
 #endif

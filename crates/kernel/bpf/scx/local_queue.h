@@ -17,13 +17,9 @@ LX_INLINE void lx_on_start(struct lx_cpu *c, u32 slot, u64 now)
 	c->current_since = now;
 	c->switches++;
 	/* It was parked, and resumed without a decision. */
-	if (!machine.has_run_hooks && !c->run.drain_local && server != LX_NONE && c->servers.running != server &&
-	    lx_server(&c->servers, server)->state == LX_READY &&
-	    lx_server(&c->servers, server)->kind == LX_BEST_EFFORT) {
-		c->servers.running = server;
-		c->servers.turn_began_at = now;
-		lx_server(&c->servers, server)->defers = 0;
-	}
+	if (!machine.has_run_hooks && !c->run.drain_local && server != LX_NONE &&
+	    lx_resume(&c->servers, now, server))
+		lx_record(LX_RESUMED, c, now, slot, 0, 0);
 	if (c->ksoftirqd == slot)
 		c->ksoftirqd = LX_NONE;
 	if (now < READ_ONCE(recording.until) && server != LX_NONE) {

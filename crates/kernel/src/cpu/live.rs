@@ -114,17 +114,22 @@ fn start(policy: &Policy, recorded_until: u64) -> Result<(), CpuError> {
 ///
 /// # Errors
 /// As [`up`]; also when a scheduler is running.
-pub fn up_recorded(policy: &str, length: Duration) -> Result<(), CpuError> {
-    let policy = Policy::named(policy)?;
+pub fn up_recorded(policy: &Policy, length: Duration) -> Result<(), CpuError> {
     let _lock = system::lock()?;
     match system::running()? {
         Some(name) if !system::is_ours(&name) => return Err(CpuError::OtherScheduler { name }),
-        Some(_) => return Err(CpuError::AlreadyRunning),
-        None => system::remove_pins()?,
+        Some(_) => {
+            let why = "the scheduler is up already, and a recording begins with it; `laxity cpu down` first";
+            return Err(CpuError::State(why));
+        }
+        None => {
+            system::remove_pins()?;
+            deadline_server::reset();
+        }
     }
     // An upper bound on the time of the verifier.
     let loading = Duration::from_secs(60);
-    start(&policy, system::after(loading + length))?;
+    start(policy, system::after(loading + length))?;
     Recording::open()?.until(system::after(length))
 }
 

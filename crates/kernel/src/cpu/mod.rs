@@ -17,6 +17,7 @@ mod load;
 mod policy;
 mod quota;
 pub mod record;
+pub mod replay;
 #[cfg(feature = "kernel")]
 mod requests;
 mod reservation_backend;

@@ -9,8 +9,8 @@ use laxity_core::{Span, Time};
 use laxity_cpu::Reservation;
 
 use crate::layout::cpu::{
-    LX_BLOCKED_NOW, LX_BOUND, LX_CHOSEN, LX_JOINED, LX_LEFT, LX_RAN, LX_RESERVED, LX_STARTED,
-    LX_STARTED_RESERVED, LX_STOPPED, LX_TIMER, LX_WEIGHED, LX_WOKE, lx_event,
+    LX_BLOCKED_NOW, LX_BOUND, LX_CHOSEN, LX_JOINED, LX_LEFT, LX_RAN, LX_RESERVED, LX_RESUMED,
+    LX_STARTED, LX_STARTED_RESERVED, LX_STOPPED, LX_TIMER, LX_WEIGHED, LX_WOKE, lx_event,
 };
 
 /// The kind of an event.
@@ -74,6 +74,8 @@ pub enum EventKind {
     },
     /// A task stopped running.
     Stopped,
+    /// A preempted task goes on without a decision.
+    Resumed,
 }
 
 /// An event of one CPU.
@@ -126,6 +128,7 @@ impl Event {
                 period: Span(b),
             },
             LX_STOPPED => EventKind::Stopped,
+            LX_RESUMED => EventKind::Resumed,
             _ => return None,
         };
         let no_task = slot == u64::from(NONE) || matches!(kind, EventKind::Reserved { .. });
@@ -168,6 +171,7 @@ impl fmt::Display for Event {
                 (if reserved { LX_STARTED_RESERVED } else { LX_STARTED }, budget.0, period.0)
             }
             EventKind::Stopped => (LX_STOPPED, 0, 0),
+            EventKind::Resumed => (LX_RESUMED, 0, 0),
         };
         write!(f, "{what} {} {} {slot} {} {a} {b}", self.at.0, self.cpu, self.pid)
     }
@@ -182,7 +186,7 @@ mod live {
 
     use super::Event;
     use crate::cpu::load::kernel_error;
-    use crate::cpu::{CpuError, live, system};
+    use crate::cpu::{CpuError, Policy, live, system};
     use crate::layout::cpu::lx_recording;
 
     /// So often events are fetched: the place for them holds some 80,000.
@@ -220,6 +224,7 @@ mod live {
         events: MapHandle,
         /// Which one.
         scheduler: Option<u64>,
+        policy: Policy,
         _lock: File,
     }
 
@@ -230,12 +235,13 @@ mod live {
         /// When none is, it cannot be asked, or somebody else records.
         pub fn open() -> Result<Recorder, CpuError> {
             // Fails with the reason if the scheduler is not up.
-            live::open_control_programs(&[])?;
+            let (policy, _) = live::open_control_programs(&[])?;
             let scheduler = system::identity();
             let lock = system::lock_recording()?;
             let events =
                 MapHandle::from_pinned_path(system::pin("events")).map_err(kernel_error)?;
-            Ok(Recorder { recording: Recording::open()?, events, scheduler, _lock: lock })
+            let recording = Recording::open()?;
+            Ok(Recorder { recording, events, scheduler, policy, _lock: lock })
         }
 
         /// Records for so long, or to the end of what [`up_recorded`](crate::cpu::up_recorded)
@@ -250,7 +256,11 @@ mod live {
             keep_going: impl Fn() -> bool,
             mut each: impl FnMut(Event),
         ) -> Result<u64, CpuError> {
-            let (mut until, before) = self.recording.limits()?;
+            let (mut until, mut before) = self.recording.limits()?;
+            // What began with the scheduler may have lost events before this.
+            if length.is_none() {
+                before = 0;
+            }
             // Discard events of an earlier recording.
             let since = if length.is_some() { system::now() } else { 0 };
             let mut take = |bytes: &[u8]| {
@@ -281,6 +291,17 @@ mod live {
             system::identity() == self.scheduler
         }
 
+        /// Whether the scheduler still has the policy and options that it had at [`open`](Self::open).
+        ///
+        /// # Errors
+        /// It has others, or the scheduler cannot be asked.
+        pub fn check_policy(&self) -> Result<(), CpuError> {
+            let (policy, _) = live::open_control_programs(&[])?;
+            let same = (policy.name, policy.options()) == (self.policy.name, self.policy.options());
+            let changed = "the policy was changed while it was recorded; record again";
+            same.then_some(()).ok_or(CpuError::State(changed))
+        }
+
         /// Whether the recorded scheduler is still the running one.
         ///
         /// # Errors
@@ -307,7 +328,7 @@ mod tests {
     /// Fails when a number is left out, or stands elsewhere than it is looked for.
     #[test]
     fn events_are_read_as_they_are_written() {
-        for what in 0..=12 {
+        for what in 0..=13 {
             let line = format!("{what} 123456789 1 7 42 5 6");
             let event = Event::parse(&line).expect("an event");
             assert_eq!(Event::parse(&event.to_string()), Some(event), "{line}");
@@ -315,7 +336,7 @@ mod tests {
         let reserved = Event::parse("2 1 0 3 0 4000000 10000000").expect("an event");
         assert_eq!(reserved.slot, None);
         assert!(matches!(reserved.kind, EventKind::Reserved { number: 3, .. }));
-        for wrong in ["", "1 2 3", "13 1 0 0 0 0 0", "8 1 0 0 0 0 0 0", "8 x 0 0 0 0 0"] {
+        for wrong in ["", "1 2 3", "14 1 0 0 0 0 0", "8 1 0 0 0 0 0 0", "8 x 0 0 0 0 0"] {
             assert_eq!(Event::parse(wrong), None, "{wrong}");
         }
         let mut bytes = [0; lx_event::SIZEOF];

@@ -166,10 +166,13 @@ static void dispatch(struct state *s, u32 last, int blocked)
 	int stays = last != LX_NONE && model_current(m) == last;
 
 	expect(!!lx_run_is_stale(&s->run, last) == (m->length != (u32)stays), "lx_run_is_stale");
+	for (i = 0, stays = 0; i < m->length; i++)
+		stays |= last != LX_NONE && m->list[i] == last;
 	for (i = 0; i <= LX_MAX_LOCAL && lx_run_is_stale(&s->run, last); i++) {
-		u32 stale = lx_run_stale_slot(&s->run);
+		u32 stale = lx_run_stale_slot(&s->run, last);
 
-		expect(stale == (m->length > 1 ? m->list[m->length - 2] : model_current(m)),
+		expect(stale == (model_current(m) == last ? m->list[m->length - 2] :
+							    model_current(m)),
 		       "lx_run_stale_slot");
 		if (m->gone >> stale & 1) {
 			drop(s, stale);

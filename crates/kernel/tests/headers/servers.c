@@ -123,6 +123,10 @@ int main(void)
 				return 2;
 			begin(&rules);
 			continue;
+		case 11:
+			if (lx_member(task)->server != LX_NONE)
+				lx_resume(&servers, now, lx_member(task)->server);
+			break;
 		default:
 			fprintf(stderr, "no such step\n");
 			return 2;

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use laxity_core::{Span, Time};
 use laxity_cpu::{Admitted, Attributes, CpuId, Pick, Policy, Refusal, Service, TaskId};
+use laxity_kernel::cpu::replay::FIRST_PLACE;
 
-use crate::again::PLACES;
 use crate::simulated::RecordedRun;
 
 /// Where those come that it does not know: the place of one that has ended there is not free as soon here.
@@ -72,7 +72,7 @@ impl<P: Policy> Policy for Resumed<P> {
         }
         let joined = self.policy.join(at, slot, a)?;
         if let (Service::Hard(_), Some(group)) = (a.service, a.group) {
-            self.policy.leave(at, TaskId(PLACES + group.0), Span::ZERO);
+            self.policy.leave(at, TaskId(FIRST_PLACE + group.0), Span::ZERO);
         }
         Ok(Admitted { from: self.since(joined.from) })
     }

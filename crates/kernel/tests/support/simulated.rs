@@ -7,8 +7,9 @@
 use std::collections::HashMap;
 
 use laxity_core::{Span, Time};
-use laxity_cpu::{Attributes, GroupId, Nice, Policy, Reservation, TaskId};
+use laxity_cpu::{Attributes, GroupId, Policy, Reservation, TaskId};
 use laxity_kernel::cpu::record::{Event, EventKind};
+use laxity_kernel::cpu::replay;
 use laxity_sim::Control;
 use laxity_sim::cpu::{Change, Machine, Recording, Step, Task, Workload, run};
 
@@ -17,8 +18,7 @@ pub type Slices = Vec<(u32, Time, Time)>;
 
 /// Best effort of a weight.
 pub fn weighing(weight: u32) -> Attributes {
-    let nice = i8::try_from(20 - i64::from(weight)).ok().and_then(Nice::new);
-    Attributes::best_effort(nice.expect("a nice value"))
+    replay::weighing(weight).expect("a nice value")
 }
 
 /// A task from when it has a server until it leaves that.

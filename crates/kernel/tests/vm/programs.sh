@@ -186,4 +186,48 @@ ls /run/laxity
 with_status as 1000 laxity cpu run --runtime 4ms --period 20ms -- true
 laxity cpu down
 cat /sys/kernel/sched_ext/state
+
+echo "== recorded"
+# Before other tasks compute: the verifier needs some time.
+laxity cpu up --record /tmp/run.csv --duration 7s >/tmp/recorded 2>&1 &
+recorder=$!
+wait_for grep -q recorded /tmp/recorded
+rm -f /tmp/over
+tasks periodic 10000 2000 1000 /tmp/over >/tmp/one &
+one=$!
+tasks periodic 40000 6000 1000 /tmp/over >/tmp/two &
+two=$!
+laxity cpu reserve $one --runtime 4ms --period 10ms
+laxity cpu reserve $two --runtime 10ms --period 40ms
+tasks hog 2 1 >/dev/null &
+tasks respond 4000 100 100 >/dev/null &
+with_status wait $recorder
+: >/tmp/over
+wait
+cat /tmp/recorded
+echo "== judged"
+with_status laxity validate /tmp/run.csv
+# changed CONDITION CHANGE: the same with the first such line changed.
+changed() {
+    awk -F , -v OFS=, -v CONVFMT=%d "!done && ($1) { done = 1; $2 } { print }" /tmp/run.csv >/tmp/changed.csv
+    with_status laxity validate /tmp/changed.csv
+}
+server=$(awk -F , '$1 == "server" && $8 == "hard" && $7 == "ready" { print $5 "." $6 }' /tmp/run.csv | tail -n 1)
+echo "== another task"
+# shellcheck disable=SC2016 # awk's own variables
+changed "\$1 == \"slice\" && \$6 == \"$server\" && \$3 - \$2 > 1000000" '$6 = "0.0"'
+echo "== another time"
+# shellcheck disable=SC2016 # awk's own variables
+changed "\$1 == \"slice\" && \$6 == \"$server\" && \$3 - \$2 > 1000000" '$2 -= 3000000; $3 -= 3000000'
+# The first jobs start the program, which may need more than it reserved.
+# shellcheck disable=SC2016 # awk's own variables
+woken='$1 == "server" && $4 == "wake" && $7 == "ready" && $8 == "hard" && n++ > 50'
+echo "== another deadline"
+# shellcheck disable=SC2016 # awk's own variables
+changed "$woken" '$11 += 5000000'
+echo "== another budget"
+# shellcheck disable=SC2016 # awk's own variables
+changed "$woken" '$10 = 500000'
+laxity cpu down
+cat /sys/kernel/sched_ext/state
 judge_kernel

@@ -4,6 +4,7 @@
 //! collects shares, response times, tardiness and gaps, [`Recording`] the schedule itself. A pair
 //! of observers is one.
 
+mod charged_run;
 mod cost;
 mod engine;
 mod measure;
@@ -18,6 +19,7 @@ mod source;
 pub mod summary;
 mod task;
 
+pub use charged_run::ChargedRun;
 pub use cost::Cost;
 pub use engine::{Ending, EngineError, Machine, run, run_recorded};
 pub use measure::{Measure, TaskMeasure};

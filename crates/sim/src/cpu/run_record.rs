@@ -77,7 +77,7 @@ impl<'a> Log<'a> {
     }
 
     /// Hands over a row after all that was executed before.
-    fn write(&mut self, row: &RunRow) {
+    pub(super) fn write(&mut self, row: &RunRow) {
         self.close();
         (self.sink)(row);
     }
@@ -113,6 +113,26 @@ impl<'a> Log<'a> {
         match servers.get_mut(slot) {
             Some(seen) => *seen = *view,
             None => servers.push(*view),
+        }
+    }
+
+    /// Writes what changed in a call.
+    pub(super) fn called<P: Policy>(&mut self, policy: &P, now: Time, event: RunEvent) {
+        self.calls += 1;
+        policy.servers(now, &mut |view| self.compare(now, event, view));
+        let clusters = self.seen.len();
+        self.resets.resize(clusters, 0);
+        for cluster in 0..clusters {
+            let resets = policy.resets(cluster as u32);
+            if std::mem::replace(&mut self.resets[cluster], resets) != resets {
+                let row = ResetRow { at: now, call: self.calls, cluster: cluster as u32 };
+                self.write(&RunRow::Reset(row));
+            }
+        }
+        if !self.changed.is_empty() {
+            let mut rows = std::mem::take(&mut self.changed);
+            rows.drain(..).for_each(|row| self.write(&RunRow::Server(row)));
+            self.changed = rows;
         }
     }
 
@@ -164,6 +184,39 @@ fn row(at: Time, call: u64, event: RunEvent, view: &ServerView) -> ServerRow {
     }
 }
 
+/// What a task asked for.
+pub(super) fn request(
+    now: Time,
+    task: u32,
+    attributes: &Attributes,
+    answer: &Result<Admitted, Refusal>,
+) -> RequestRow {
+    let (hard, reservation) = match attributes.service {
+        Service::Hard(r) => (true, Some(r)),
+        Service::Soft(r) => (false, Some(r)),
+        Service::BestEffort => (false, None),
+    };
+    let of = |field: fn(laxity_cpu::Reservation) -> Span| reservation.map_or(Span::ZERO, field);
+    RequestRow {
+        at: now,
+        task,
+        hard,
+        budget: of(|r| r.budget),
+        period: of(|r| r.period),
+        deadline: of(|r| r.deadline),
+        from: answer.as_ref().ok().map(|admitted| admitted.from),
+    }
+}
+
+/// What execution is charged to, as records have it.
+pub(super) fn charge(charge: Charge) -> RunCharge {
+    match charge {
+        Charge::Server(id) => RunCharge::Server(id.cluster, id.slot),
+        Charge::Unserved => RunCharge::Unserved,
+        Charge::Background => RunCharge::Background,
+    }
+}
+
 /// A policy whose calls are recorded.
 pub(super) struct Recorded<'p, 'l, 's, P> {
     policy: &'p mut P,
@@ -178,23 +231,7 @@ impl<'p, 'l, 's, P: Policy> Recorded<'p, 'l, 's, P> {
     fn call<T>(&mut self, now: Time, event: RunEvent, call: impl FnOnce(&mut P) -> T) -> T {
         self.log.borrow_mut().advance(now);
         let answer = call(self.policy);
-        let mut log = self.log.borrow_mut();
-        log.calls += 1;
-        self.policy.servers(now, &mut |view| log.compare(now, event, view));
-        let clusters = log.seen.len();
-        log.resets.resize(clusters, 0);
-        for cluster in 0..clusters {
-            let resets = self.policy.resets(cluster as u32);
-            if std::mem::replace(&mut log.resets[cluster], resets) != resets {
-                let row = ResetRow { at: now, call: log.calls, cluster: cluster as u32 };
-                log.write(&RunRow::Reset(row));
-            }
-        }
-        if !log.changed.is_empty() {
-            let mut rows = std::mem::take(&mut log.changed);
-            rows.drain(..).for_each(|row| log.write(&RunRow::Server(row)));
-            log.changed = rows;
-        }
+        self.log.borrow_mut().called(self.policy, now, event);
         answer
     }
 
@@ -205,21 +242,7 @@ impl<'p, 'l, 's, P: Policy> Recorded<'p, 'l, 's, P> {
         attributes: &Attributes,
         answer: &Result<Admitted, Refusal>,
     ) {
-        let (hard, reservation) = match attributes.service {
-            Service::Hard(r) => (true, Some(r)),
-            Service::Soft(r) => (false, Some(r)),
-            Service::BestEffort => (false, None),
-        };
-        let of = |field: fn(laxity_cpu::Reservation) -> Span| reservation.map_or(Span::ZERO, field);
-        let row = RequestRow {
-            at: now,
-            task: task.0,
-            hard,
-            budget: of(|r| r.budget),
-            period: of(|r| r.period),
-            deadline: of(|r| r.deadline),
-            from: answer.as_ref().ok().map(|admitted| admitted.from),
-        };
+        let row = request(now, task.0, attributes, answer);
         self.log.borrow_mut().write(&RunRow::Request(row));
     }
 }
@@ -268,11 +291,7 @@ impl<P: Policy> Policy for Recorded<'_, '_, '_, P> {
     fn pick(&mut self, now: Time, cpu: CpuId) -> Option<Pick> {
         let pick = self.call(now, RunEvent::Pick, |p| p.pick(now, cpu));
         let charged = pick.map(|pick| {
-            let charge = match self.policy.charged_to(cpu, pick.task) {
-                Charge::Server(id) => RunCharge::Server(id.cluster, id.slot),
-                Charge::Unserved => RunCharge::Unserved,
-                Charge::Background => RunCharge::Background,
-            };
+            let charge = charge(self.policy.charged_to(cpu, pick.task));
             (pick.task.0, charge)
         });
         if let Some(running) = self.log.borrow_mut().running.get_mut(cpu.index()) {

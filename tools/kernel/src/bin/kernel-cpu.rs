@@ -65,7 +65,8 @@ fn run(arguments: &[&str]) -> Result<(), command::Failure> {
             }
         }
         ["up-recorded", policy, ms] => {
-            cpu::up_recorded(policy, Duration::from_millis(ms.parse()?))?;
+            let policy = cpu::Policy::named(policy)?;
+            cpu::up_recorded(&policy, Duration::from_millis(ms.parse()?))?;
         }
         // Writes what was recorded since then to a file, an event a line.
         ["recorded", file] => {

@@ -3,7 +3,7 @@
 use laxity_core::{Span, Time};
 use laxity_results::csv::cpu_run::{RequestRow, RunJob};
 
-use super::{LateJob, Premise};
+use super::{LateJob, Live, Premise};
 
 /// Timestamps of a simulated run are exact; deadlines of servers are rounded up.
 pub(super) const ROUNDING: u64 = 100;
@@ -28,6 +28,8 @@ pub(super) struct Task {
     last: Option<(RunJob, bool)>,
     /// A premise failed: later jobs of the task may be late too.
     broken: bool,
+    /// On live CPUs, the next release of a server that serves the jobs so far in time.
+    caught_up: Option<Time>,
 }
 
 /// What a job was promised.
@@ -98,8 +100,43 @@ impl Task {
     }
 }
 
-/// The job, if it was late.
-pub(super) fn late(name: &str, job: &RunJob, promised: bool) -> Option<LateJob> {
+impl Task {
+    /// The same of a live job. Timers wake tasks a little sooner or later; and the jobs of a task that once needed more
+    /// than its budget are promised again when its server has caught up, after as many periods as they needed
+    /// budgets.
+    pub(super) fn live_job(&mut self, name: &str, job: &RunJob, work: u64, live: Live) -> Promised {
+        let (task, release) = (name.to_owned(), job.release);
+        let Some(due) = job.deadline else { return Promised::Nothing };
+        let Some([budget, period, deadline]) = self.reserved(release, job.end) else {
+            return Promised::Nothing;
+        };
+        let served = self.caught_up.map_or(release, |at| at.max(release));
+        let periods = work.div_ceil(budget.0.max(1)).max(1);
+        self.caught_up = Some(Time(served.0.saturating_add(periods.saturating_mul(period.0))));
+        let waits = served.since(release);
+        let broken = if waits > live.tolerance {
+            let distance = Span(period.0.saturating_sub(waits.0));
+            Some(Premise::Period { task, release, distance, declared: period })
+        } else if work > budget.0 {
+            Some(Premise::Budget { task, release, needed: Span(work), declared: budget })
+        } else if due.since(release) < deadline {
+            let within = due.since(release);
+            Some(Premise::Deadline { task, release, within, declared: deadline })
+        } else {
+            None
+        };
+        let before = std::mem::replace(&mut self.broken, broken.is_some());
+        match broken {
+            None => Promised::Deadline(due),
+            // Said once until the server has caught up.
+            Some(_) if before => Promised::Nothing,
+            Some(broken) => Promised::Broken(broken),
+        }
+    }
+}
+
+/// The job, if it was late by more than the tolerance.
+pub(super) fn late(name: &str, job: &RunJob, tolerance: u64, promised: bool) -> Option<LateJob> {
     let deadline = job.deadline?;
     let by = match job.ended {
         true => job.end.since(deadline),
@@ -107,7 +144,7 @@ pub(super) fn late(name: &str, job: &RunJob, promised: bool) -> Option<LateJob> 
         false if job.end >= deadline => job.end.since(deadline).max(Span(1)),
         false => Span::ZERO,
     };
-    (by > Span::ZERO).then(|| LateJob {
+    (by > Span(tolerance)).then(|| LateJob {
         task: name.to_owned(),
         release: job.release,
         deadline,

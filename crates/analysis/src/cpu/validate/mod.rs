@@ -41,6 +41,8 @@ pub struct CpuValidation {
     pub slices: usize,
     /// The number of jobs with deadlines that were promised.
     pub jobs: usize,
+    /// Events that a live record lacks: with a gap it is not judged.
+    pub lost: u64,
     /// The first instant at which the run was not legal.
     pub illegal: Option<CpuFault>,
     /// Premises that failed, the first of each task, in order of time.
@@ -55,12 +57,12 @@ pub struct CpuValidation {
 impl CpuValidation {
     /// Whether the run is legal and all premises held, so that nothing is late.
     pub fn holds(&self) -> bool {
-        self.illegal.is_none() && self.broken.is_empty()
+        self.lost == 0 && self.illegal.is_none() && self.broken.is_empty()
     }
 
     /// A promised job that was late in a legal run. There is none, unless the judgement is wrong.
     pub fn contradiction(&self) -> Option<&LateJob> {
-        let implied = self.illegal.is_none() && self.constrained.is_none();
+        let implied = self.lost == 0 && self.illegal.is_none() && self.constrained.is_none();
         self.late.iter().find(|late| implied && late.promised && late.by.0 > jobs::ROUNDING)
     }
 }
@@ -246,6 +248,10 @@ pub enum Premise {
 pub enum CpuValidateError {
     /// The policy is none.
     UnknownPolicy(String),
+    /// The policy has no servers with deadlines, so no live record of it can be judged.
+    NoDeadlines(String),
+    /// The record is of live CPUs, or of simulated ones.
+    Live(bool),
     /// The record is of other tasks.
     OtherTasks,
     /// The record is of other CPUs.
@@ -264,6 +270,14 @@ impl fmt::Display for CpuValidateError {
         let remedy = "give the scenario of this run";
         match self {
             CpuValidateError::UnknownPolicy(name) => write!(f, "`{name}` is no CPU policy"),
+            CpuValidateError::NoDeadlines(name) => {
+                let can = "live records of bebs and bebs-credit can be judged";
+                write!(f, "best effort under {name} has no servers with deadlines; {can}")
+            }
+            CpuValidateError::Live(true) => {
+                write!(f, "a record of live CPUs is judged without a scenario; leave it out")
+            }
+            CpuValidateError::Live(false) => write!(f, "a record of a simulated run; {remedy}"),
             CpuValidateError::OtherTasks => write!(f, "the scenario has other tasks; {remedy}"),
             CpuValidateError::OtherCpus => write!(f, "the scenario has other CPUs; {remedy}"),
             CpuValidateError::OtherRequest { task, at } => {
@@ -280,6 +294,17 @@ impl Error for CpuValidateError {}
 pub struct CpuRules {
     /// While nothing is reserved, best effort may run on although another is due earlier.
     pub wakeups_wait: bool,
+    /// Judge as live CPUs run: they need some time to do what the scheduler decides.
+    pub live: Option<Live>,
+}
+
+/// How a live CPU departs from what its scheduler decides, and how its tasks depart from what they reserved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Live {
+    /// The longest time for which another task runs than the one with the earliest deadline, or none, and the
+    /// longest execution beyond a budget; a job may come so much sooner than its period after the one before, and
+    /// end so much later than its deadline.
+    pub tolerance: Span,
 }
 
 /// Judges the record of a run of a scenario, given the tasks of the scenario.
@@ -291,6 +316,9 @@ pub fn validate(
     tasks: &[Task],
     run: &CpuRunRecord,
 ) -> Result<CpuValidation, CpuValidateError> {
+    if run.live.is_some() {
+        return Err(CpuValidateError::Live(true));
+    }
     let options = &scenario.policy.options;
     let unknown = || CpuValidateError::UnknownPolicy(run.policy.clone());
     let info = find(&run.policy).ok_or_else(unknown)?;
@@ -320,7 +348,29 @@ pub fn validate(
         return Ok(CpuValidation { slices, illegal, ..CpuValidation::default() });
     }
     let waits = run.policy == "bebs-credit" && options.bebs_credit.wakeup_granularity > Span::ZERO;
-    Ok(judge(run, CpuRules { wakeups_wait: waits }))
+    Ok(judge(run, CpuRules { wakeups_wait: waits, live: None }))
+}
+
+/// Judges the record of a live CPU, which needs no scenario: reservations are in it as requests.
+///
+/// # Errors
+/// The record is of a simulated run, or of a policy whose servers have no deadlines.
+pub fn validate_live(
+    run: &CpuRunRecord,
+    tolerance: Span,
+) -> Result<CpuValidation, CpuValidateError> {
+    let live = run.live.ok_or(CpuValidateError::Live(false))?;
+    let unknown = || CpuValidateError::UnknownPolicy(run.policy.clone());
+    let info = find(&run.policy).ok_or_else(unknown)?;
+    if !info.keeps_deadlines || info.sched_ext().is_none() {
+        return Err(CpuValidateError::NoDeadlines(run.policy.clone()));
+    }
+    if live.lost > 0 {
+        let slices = run.rows.iter().filter(|row| matches!(row, RunRow::Slice(_))).count();
+        return Ok(CpuValidation { slices, lost: live.lost, ..CpuValidation::default() });
+    }
+    let waits = run.policy == "bebs-credit" && live.wakeup_granularity > Span::ZERO;
+    Ok(judge(run, CpuRules { wakeups_wait: waits, live: Some(Live { tolerance }) }))
 }
 
 /// The cluster of each CPU of a scenario, as records name them.

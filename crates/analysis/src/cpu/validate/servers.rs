@@ -16,6 +16,8 @@ pub(super) struct Server {
     pub deadline: u64,
     /// The remaining budget, and of which replenishment.
     pub left: u64,
+    /// What it executed beyond the budget since then.
+    pub beyond: u64,
     replenished: u64,
     pub ready_since: u64,
     promise: Promise,
@@ -32,6 +34,7 @@ impl Server {
             kind: RunKind::Shared,
             deadline: 0,
             left: 0,
+            beyond: 0,
             replenished: 0,
             ready_since: 0,
             promise: Promise::new(now),
@@ -48,8 +51,11 @@ impl Server {
         self.kind != RunKind::Shared && self.state != RunState::Vacant
     }
 
+    /// What is beyond the budget is judged against the tolerance, and is no use of the promise: the scheduler forgives
+    /// it too.
     pub(super) fn executed(&mut self, ran: u64) {
-        self.promise.executed(ran);
+        self.promise.executed(ran.min(self.left));
+        self.beyond += ran.saturating_sub(self.left);
         self.left = self.left.saturating_sub(ran);
     }
 
@@ -99,6 +105,8 @@ pub(super) struct Servers {
     pub all: Vec<Server>,
     /// Ready ones by deadline.
     pub ready: BTreeSet<(u64, u32)>,
+    /// Of a live CPU, whose scheduler learns of execution later: changes of best effort are taken as they are.
+    pub live: bool,
     /// Expired ones that are not hard.
     pub expired: BTreeSet<u32>,
     reserved: usize,
@@ -121,10 +129,32 @@ impl Servers {
     pub(super) fn call(&mut self, rows: &[ServerRow]) -> Result<(), (u32, Wrong)> {
         self.admit(rows);
         for row in rows {
-            let promise = later(&self.all[row.slot as usize], row);
+            let promise = match later(&self.all[row.slot as usize], row) {
+                Err(_) if self.live && row.kind == RunKind::Shared => {
+                    let mut promise = self.all[row.slot as usize].promise.clone();
+                    promise.reset(row.at.0, &stated(row, row.from.0.max(row.at.0)));
+                    Ok(promise)
+                }
+                judged => judged,
+            };
             self.enter(row, promise.map_err(|wrong| (row.slot, wrong))?);
         }
         Ok(())
+    }
+
+    /// Takes the rows of one call as they are. While nothing is reserved a live scheduler changes shares before it is
+    /// told what the running task has executed.
+    pub(super) fn accept(&mut self, now: u64, rows: &[ServerRow], reset: bool) {
+        self.admit(rows);
+        for row in rows {
+            let mut promise = self.all[row.slot as usize].promise.clone();
+            promise.reset(now, &stated(row, row.from.0.max(now)));
+            self.enter(row, promise);
+        }
+        for server in self.all.iter_mut().filter(|server| reset && !server.is_hard()) {
+            server.promise.retire(now, &mut server.past);
+            server.promise.forgive(now);
+        }
     }
 
     /// Makes places for servers that have none yet.
@@ -183,6 +213,9 @@ impl Servers {
             server.ready_since = row.at.0;
         }
         server.left = server.left_after(row);
+        if server.replenished != row.replenished || server.state == RunState::Vacant {
+            server.beyond = 0;
+        }
         server.replenished = row.replenished;
         server.promise = promise;
         server.state = row.state;

@@ -16,6 +16,8 @@ struct Cluster {
     cpus: Vec<u32>,
     /// Up to when its slices were judged.
     until: u64,
+    /// Since when the order departs from that of deadlines.
+    departs: Option<u64>,
 }
 
 struct Walk<'a> {
@@ -38,6 +40,7 @@ pub fn judge(run: &CpuRunRecord, rules: CpuRules) -> CpuValidation {
     for (cpu, k) in run.clusters.iter().enumerate() {
         clusters[*k as usize].cpus.push(cpu as u32);
     }
+    clusters.iter_mut().for_each(|cluster| cluster.servers.live = rules.live.is_some());
     let mut slices: Vec<Vec<RunSlice>> = vec![Vec::new(); run.clusters.len()];
     for row in &run.rows {
         if let RunRow::Slice(slice) = row {
@@ -58,6 +61,7 @@ pub fn judge(run: &CpuRunRecord, rules: CpuRules) -> CpuValidation {
         },
         slices,
     };
+    walk.cut_overlaps();
     walk.overlaps();
     walk.all();
     walk.sums();
@@ -65,6 +69,11 @@ pub fn judge(run: &CpuRunRecord, rules: CpuRules) -> CpuValidation {
 }
 
 impl Walk<'_> {
+    /// By how much a live CPU may depart.
+    fn tolerance(&self) -> u64 {
+        self.rules.live.map_or(0, |live| live.tolerance.0)
+    }
+
     fn name(&self, task: u32) -> String {
         self.run.tasks.get(task as usize).cloned().unwrap_or_default()
     }
@@ -85,6 +94,23 @@ impl Walk<'_> {
     fn fail(&mut self, fault: CpuFault) {
         if self.found.illegal.as_ref().is_none_or(|before| fault.at() < before.at()) {
             self.found.illegal = Some(fault);
+        }
+    }
+
+    /// A live CPU reads its clock again between the end of a task's execution and the start of the next: slices that
+    /// overlap by no more than the tolerance are cut.
+    fn cut_overlaps(&mut self) {
+        let tolerance = self.tolerance();
+        for all in self.slices.iter_mut().filter(|_| tolerance > 0) {
+            let mut end = 0;
+            for slice in all.iter_mut() {
+                let cut = Time(end.min(slice.to.0)).max(slice.from);
+                if cut.since(slice.from).0 <= tolerance {
+                    slice.from = cut;
+                }
+                end = end.max(slice.to.0);
+            }
+            all.retain(|slice| slice.from < slice.to);
         }
     }
 
@@ -175,6 +201,9 @@ impl Walk<'_> {
             return;
         }
         let servers = &mut self.clusters[k as usize].servers;
+        if self.rules.live.is_some() && !servers.reserves() {
+            return servers.accept(at.0, rows, reset);
+        }
         if let Some(slot) = servers.pending().filter(|_| reset) {
             let task = self.server_name(k, slot);
             return self.fail(CpuFault::Pending { at, task });
@@ -239,23 +268,30 @@ impl Walk<'_> {
         if self.found.illegal.as_ref().is_some_and(|fault| fault.at().0 <= from) {
             return;
         }
-        if let Some(fault) = self.order(k, from, running) {
+        let since = self.clusters[k].departs.unwrap_or(from);
+        let fault = self.order(k, since, running);
+        self.clusters[k].departs = fault.as_ref().map(|_| since);
+        if let Some(fault) = fault.filter(|_| until - since > self.tolerance()) {
             return self.fail(fault);
         }
         for slice in running {
             let RunCharge::Server(_, slot) = slice.charge else { continue };
-            let server = &mut self.clusters[k].servers.all[slot as usize];
+            let tolerance = self.tolerance();
+            // One that is not ready may be unknown.
+            let Some(server) = self.clusters[k].servers.all.get_mut(slot as usize) else {
+                continue;
+            };
             server.task = Some(slice.task);
             let left = server.left;
             server.executed(until - from);
-            if until - from > left {
+            if until - from > left && server.beyond > tolerance {
                 let (at, task) = (Time(from + left), self.name(slice.task));
                 return self.fail(CpuFault::Budget { at, task });
             }
         }
     }
 
-    /// Whether the ready servers with the earliest deadlines run.
+    /// Whether the ready servers with the earliest deadlines run; if not, how they do not since `from`.
     fn order(&self, k: usize, from: u64, running: &[RunSlice]) -> Option<CpuFault> {
         let Cluster { servers, cpus, .. } = &self.clusters[k];
         let at = Time(from);
@@ -299,9 +335,29 @@ impl Walk<'_> {
         expired.map(|slot| CpuFault::Idle { at, waiting: name(*slot) })
     }
 
+    /// What a task executed from the release of a job to its end.
+    fn work(&self, job: &RunJob) -> u64 {
+        let mut work = 0;
+        for all in &self.slices {
+            let first = all.partition_point(|slice| slice.to <= job.release);
+            let own = all[first..].iter().take_while(|slice| slice.from < job.end);
+            for slice in own.filter(|slice| slice.task == job.task) {
+                work += slice.to.min(job.end).since(slice.from.max(job.release)).0;
+            }
+        }
+        work
+    }
+
     fn job(&mut self, row: &RunJob) {
         let name = self.name(row.task);
-        let promised = self.tasks[row.task as usize].job(&name, row);
+        let promised = match self.rules.live {
+            None => self.tasks[row.task as usize].job(&name, row),
+            Some(live) => {
+                let work = self.work(row);
+                self.tasks[row.task as usize].live_job(&name, row, work, live)
+            }
+        };
+        let tolerance = self.tolerance();
         let Some(due) = (match promised {
             Promised::Nothing => return,
             Promised::Broken(premise) => {
@@ -310,11 +366,11 @@ impl Walk<'_> {
             }
             Promised::Deadline(due) => Some(due),
         }) else {
-            self.found.late.extend(jobs::late(&name, row, false));
+            self.found.late.extend(jobs::late(&name, row, tolerance, false));
             return;
         };
         self.found.jobs += 1;
-        self.found.late.extend(jobs::late(&name, row, true));
+        self.found.late.extend(jobs::late(&name, row, tolerance, true));
         let legal = self.found.illegal.as_ref().is_none_or(|fault| fault.at() > row.release);
         // A job of no length is never ready.
         if !legal || row.end == row.release {
@@ -327,7 +383,7 @@ impl Walk<'_> {
         let ready = home.filter(|server| {
             server.state == RunState::Ready
                 && server.is_hard()
-                && server.ready_since <= row.release.0
+                && server.ready_since <= row.release.0 + 2 * tolerance
         });
         let Some(server) = ready else {
             // One that never ran, and whose time has not passed, may have had a server that is not in the record.
@@ -336,7 +392,7 @@ impl Walk<'_> {
             }
             return;
         };
-        if server.deadline > due.0 + jobs::ROUNDING {
+        if server.deadline > due.0 + jobs::ROUNDING + tolerance {
             let deadline = Time(server.deadline);
             self.fail(CpuFault::Later { at, task, deadline, due });
         }

@@ -35,6 +35,13 @@ pub struct UpArgs {
     /// defaults for live CPUs. May be repeated.
     #[arg(long = "set", value_name = "OPTION=VALUE")]
     pub settings: Vec<String>,
+    /// Record what the CPUs do from the start on for `laxity validate`, and end after that; the scheduler stays. None
+    /// may be up before. Not for berate.
+    #[arg(long, value_name = "RUN.csv")]
+    pub record: Option<PathBuf>,
+    /// The duration of the record, at most `10min`. It ends sooner after two million events.
+    #[arg(long, value_name = "TIME", default_value = "10s", requires = "record")]
+    pub duration: String,
 }
 
 #[derive(Debug, Args)]

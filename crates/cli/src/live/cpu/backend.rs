@@ -59,6 +59,15 @@ mod enabled {
         Ok(cpu::up(&cpu::Policy::configured(policy, settings)?)?)
     }
 
+    /// Starts the scheduler, recorded for `length`; [`Recorder::record`] without a length gives the events.
+    pub fn up_recorded(
+        policy: &str,
+        settings: &[(String, OptionValue)],
+        length: Duration,
+    ) -> Result<(), Failure> {
+        Ok(cpu::up_recorded(&cpu::Policy::configured(policy, settings)?, length)?)
+    }
+
     pub fn down() -> Result<(), Failure> {
         Ok(cpu::down()?)
     }
@@ -96,11 +105,16 @@ mod enabled {
         /// Returns the number of lost events.
         pub fn record(
             &self,
-            length: Duration,
+            length: Option<Duration>,
             keep_going: impl Fn() -> bool,
             each: impl FnMut(Event),
         ) -> Result<u64, Failure> {
-            Ok(self.0.record(Some(length), keep_going, each)?)
+            Ok(self.0.record(length, keep_going, each)?)
+        }
+
+        /// Checks that the policy and its options are those from when the recording began.
+        pub fn check_policy(&self) -> Result<(), Failure> {
+            Ok(self.0.check_policy()?)
         }
 
         /// Checks that the same scheduler still runs.
@@ -200,6 +214,14 @@ mod disabled {
         Failure::without_kernel_for_cpus()
     }
 
+    pub fn up_recorded(
+        _: &str,
+        _: &[(String, laxity_core::OptionValue)],
+        _: Duration,
+    ) -> Result<(), Failure> {
+        Failure::without_kernel_for_cpus()
+    }
+
     pub fn down() -> Result<(), Failure> {
         Failure::without_kernel_for_cpus()
     }
@@ -229,10 +251,14 @@ mod disabled {
 
         pub fn record(
             &self,
-            _: Duration,
+            _: Option<Duration>,
             _: impl Fn() -> bool,
             _: impl FnMut(Event),
         ) -> Result<u64, Failure> {
+            match *self {}
+        }
+
+        pub fn check_policy(&self) -> Result<(), Failure> {
             match *self {}
         }
 

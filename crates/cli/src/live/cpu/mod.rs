@@ -5,6 +5,7 @@ mod backend;
 pub mod metrics;
 mod record;
 mod reservations;
+mod run_record;
 mod serve;
 mod settings;
 pub mod status;
@@ -16,7 +17,7 @@ use std::process::{Command, ExitCode};
 
 use laxity_scenario::quantity;
 
-use self::args::{CpuCommand, ReserveArgs, RunArgs, RunReservation, StatusArgs};
+use self::args::{CpuCommand, ReserveArgs, RunArgs, RunReservation, StatusArgs, UpArgs};
 pub use self::backend::StatusMonitor;
 pub use self::status::{CpuStatus, ReservationStatus, Status};
 use crate::failure::Failure;
@@ -25,6 +26,9 @@ use crate::{output, warning};
 /// Runs the command.
 pub fn run(command: &CpuCommand) -> Result<ExitCode, Failure> {
     match command {
+        CpuCommand::Up(args @ UpArgs { record: Some(file), .. }) => {
+            return run_record::run(args, file);
+        }
         CpuCommand::Up(args) => {
             let before = backend::up(&args.policy, &settings::parse(args)?)?;
             let instead = before.map_or(String::new(), |b| format!(" instead of {b}"));

@@ -24,13 +24,18 @@ const TASKS: u32 = 2;
 /// The longest recording. 40,000 switches a second write 10 MB a second.
 const MAX_DURATION: Duration = Duration::from_secs(600);
 
+/// The duration of a recording.
+pub fn duration(text: &str) -> Result<Duration, Failure> {
+    let duration = link::duration("--duration", text)?;
+    match duration > MAX_DURATION {
+        true => Err(Failure::Input(format!("--duration {text}: give at most 10 minutes"))),
+        false => Ok(duration),
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
-    let duration = link::duration("--duration", &args.duration)?;
-    if duration > MAX_DURATION {
-        let text = &args.duration;
-        return Err(Failure::Input(format!("--duration {text}: give at most 10 minutes")));
-    }
+    let duration = duration(&args.duration)?;
     let recorder = Recorder::open()?;
     let named = |error: &io::Error| Failure::write(&args.file.display().to_string(), error);
     let (file, pending) = Pending::create(&args.file)?;
@@ -40,7 +45,7 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let mut failed = None;
     let interrupted = interrupt::control();
     let lost = recorder.record(
-        duration,
+        Some(duration),
         || !interrupted.stopped(),
         |event| {
             if failed.is_none() {

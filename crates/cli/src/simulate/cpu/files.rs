@@ -55,7 +55,7 @@ impl Files {
     ) -> Result<Option<Record<'_>>, Failure> {
         let Some(writer) = &mut self.record else { return Ok(None) };
         let clusters = cluster_of_each_cpu(scenario);
-        writer.begin(policy, &clusters, tasks).map_err(|e| Failure::write("--record", &e))?;
+        writer.begin(policy, &clusters, None, tasks).map_err(|e| Failure::write("--record", &e))?;
         Ok(Some(Record { writer, error: None }))
     }
 

@@ -212,10 +212,13 @@ LX_INLINE int lx_run_is_stale(const struct lx_cpu_run *r, u32 last)
 	return r->nr_local || (r->current != LX_NONE && r->current != last);
 }
 
-/* The first of them to remove. */
-LX_INLINE u32 lx_run_stale_slot(const struct lx_cpu_run *r)
+/* The first of them to remove: tasks ran from the current one on, and each stopped before the next
+ * resumed. */
+LX_INLINE u32 lx_run_stale_slot(const struct lx_cpu_run *r, u32 last)
 {
-	return r->nr_local ? lx_run_last_parked(r) : r->current;
+	if (r->current != LX_NONE && r->current != last)
+		return r->current;
+	return r->nr_local ? lx_run_last_parked(r) : LX_NONE;
 }
 
 #endif

@@ -316,6 +316,20 @@ LX_INLINE u32 lx_pick_ready(struct lx_servers *q, u64 now)
 	return *running;
 }
 
+/* A preempted task of server i goes on without a pick: its turn begins. Returns true if that changed
+ * anything. */
+LX_INLINE int lx_resume(struct lx_servers *q, u64 now, u32 i)
+{
+	struct lx_server *s = lx_server(q, i);
+
+	if (q->running == i || s->state != LX_READY || s->kind != LX_BEST_EFFORT)
+		return 0;
+	q->running = i;
+	q->turn_began_at = now;
+	s->defers = 0;
+	return 1;
+}
+
 /* No server competes: reset lags, and advance the next release to now if the policy allows it. */
 LX_GLOBAL_FN u32 lx_on_idle(struct lx_servers *q __arg_nonnull, u64 now)
 {

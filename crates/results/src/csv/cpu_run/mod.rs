@@ -21,12 +21,25 @@ pub struct CpuRunRecord {
     pub policy: String,
     /// The cluster of each CPU.
     pub clusters: Vec<u32>,
+    /// What is known of a live run; none of a simulated one.
+    pub live: Option<LiveRun>,
     /// The names of the tasks, by number.
     pub tasks: Vec<String>,
     /// What happened, in order of time.
     pub rows: Vec<RunRow>,
     /// When the record ends.
     pub end: Time,
+}
+
+/// What a record of a live CPU says of the whole run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LiveRun {
+    /// The CPU of the machine.
+    pub cpu: u32,
+    /// How many events of all CPUs were lost: then the record has gaps.
+    pub lost: u64,
+    /// How long best effort runs on although other best effort is due earlier.
+    pub wakeup_granularity: Span,
 }
 
 /// A line of a record.

@@ -5,8 +5,8 @@ use laxity_core::{Span, Time};
 use super::super::RecordError;
 use super::super::read::fields;
 use super::{
-    CpuRunRecord, RequestRow, ResetRow, RunCharge, RunEvent, RunJob, RunKind, RunRow, RunSlice,
-    RunState, ServerRow, VERSION_LINE,
+    CpuRunRecord, LiveRun, RequestRow, ResetRow, RunCharge, RunEvent, RunJob, RunKind, RunRow,
+    RunSlice, RunState, ServerRow, VERSION_LINE,
 };
 
 /// The runs of a record, in its order.
@@ -37,7 +37,7 @@ pub fn read_cpu_runs(text: &str) -> Result<Vec<CpuRunRecord>, RecordError> {
             }
             let policy = row.text(1)?.to_owned();
             let (tasks, rows, end) = (Vec::new(), Vec::new(), Time::ZERO);
-            runs.push(CpuRunRecord { policy, clusters, tasks, rows, end });
+            runs.push(CpuRunRecord { policy, clusters, live: None, tasks, rows, end });
             open = true;
             continue;
         }
@@ -50,6 +50,14 @@ pub fn read_cpu_runs(text: &str) -> Result<Vec<CpuRunRecord>, RecordError> {
                     return Err(wrong(format!("task {}", run.tasks.len())));
                 }
                 run.tasks.push(row.text(2)?.to_owned());
+            }
+            "live" => {
+                row.count(4)?;
+                run.live = Some(LiveRun {
+                    cpu: row.narrow(1, "the CPU")?,
+                    lost: row.number(2, "the number of lost events")?,
+                    wakeup_granularity: Span(row.number(3, "the wakeup granularity")?),
+                });
             }
             "end" => {
                 row.count(2)?;
@@ -210,7 +218,11 @@ impl Fields<'_> {
                     ended: self.named(5, &[true, false], ended)?,
                 })
             }
-            _ => return Err(self.wrong("policy, task, request, reset, server, slice, job or end")),
+            _ => {
+                return Err(
+                    self.wrong("policy, live, task, request, reset, server, slice, job or end")
+                );
+            }
         })
     }
 }
@@ -272,21 +284,23 @@ mod tests {
     fn reads_what_is_written() {
         let mut writer = CpuRunWriter::new(Vec::new());
         let tasks = ["a,\"b\"".to_owned(), "c".to_owned()];
-        for policy in ["bebs", "cbs"] {
-            writer.begin(policy, &[0, 1], &tasks).unwrap();
+        let live = LiveRun { cpu: 3, lost: 7, wakeup_granularity: Span(5) };
+        for (policy, live) in [("bebs", None), ("cbs", Some(live))] {
+            writer.begin(policy, &[0, 1], live, &tasks).unwrap();
             rows().iter().for_each(|row| writer.write(row).unwrap());
             writer.end(Time(30)).unwrap();
         }
         let text = String::from_utf8(writer.finish().unwrap()).unwrap();
         let runs = read_cpu_runs(&text).unwrap();
-        let of = |policy: &str| CpuRunRecord {
+        let of = |policy: &str, live| CpuRunRecord {
             policy: policy.to_owned(),
             clusters: vec![0, 1],
+            live,
             tasks: tasks.to_vec(),
             rows: rows(),
             end: Time(30),
         };
-        assert_eq!(runs, [of("bebs"), of("cbs")]);
+        assert_eq!(runs, [of("bebs", None), of("cbs", Some(live))]);
     }
 
     // Fails when a broken line is skipped, or a record that was cut off is taken for a whole one.
@@ -304,6 +318,7 @@ mod tests {
         assert_eq!(says("task,2,b"), "line 4: expected task 1");
         assert_eq!(says("job,0,x,,1,ended"), "line 4: expected a whole number as the release");
         assert_eq!(says("job,0,1,,1,gone"), "line 4: expected one of ended unfinished");
+        assert_eq!(says("live,0,0"), "line 4: expected 4 fields");
         assert_eq!(says("policy,cbs,0"), "line 4: expected end of the run before");
         let odd = error("laxity-cpu-run,1\nslice,1,2,0,0,0.0\n");
         assert_eq!(odd, "line 2: expected policy, which begins a run");

@@ -6,7 +6,7 @@ use laxity_core::Time;
 
 use super::super::cpu::number;
 use super::super::{PacketWriter, text};
-use super::{RunCharge, RunRow, VERSION_LINE};
+use super::{LiveRun, RunCharge, RunRow, VERSION_LINE};
 
 /// Writes records; allocates nothing for each row.
 #[derive(Debug)]
@@ -20,11 +20,18 @@ impl<W: Write> CpuRunWriter<W> {
         CpuRunWriter { rows: PacketWriter::with_header(to, [VERSION_LINE, ""]) }
     }
 
-    /// Begins the run of a policy, given the cluster of each CPU and the names of the tasks.
+    /// Begins the run of a policy, given the cluster of each CPU, what is known of a live run, and the names of the
+    /// tasks.
     ///
     /// # Errors
     /// An error of the destination, when buffered rows are written to it.
-    pub fn begin(&mut self, policy: &str, clusters: &[u32], tasks: &[String]) -> io::Result<()> {
+    pub fn begin(
+        &mut self,
+        policy: &str,
+        clusters: &[u32],
+        live: Option<LiveRun>,
+        tasks: &[String],
+    ) -> io::Result<()> {
         let out = &mut self.rows.buffer;
         out.extend_from_slice(b"policy,");
         text(out, policy);
@@ -32,6 +39,12 @@ impl<W: Write> CpuRunWriter<W> {
             column(out, u64::from(*cluster));
         }
         self.rows.end_line()?;
+        if let Some(LiveRun { cpu, lost, wakeup_granularity }) = live {
+            let out = &mut self.rows.buffer;
+            out.extend_from_slice(b"live");
+            [u64::from(cpu), lost, wakeup_granularity.0].iter().for_each(|n| column(out, *n));
+            self.rows.end_line()?;
+        }
         for (i, task) in tasks.iter().enumerate() {
             let out = &mut self.rows.buffer;
             out.extend_from_slice(b"task");

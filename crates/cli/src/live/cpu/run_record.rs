@@ -1,0 +1,247 @@
+//! `laxity cpu up --record`: starts the scheduler and records what the CPUs do, for `laxity validate`.
+//!
+//! Each CPU decides for itself. So its events, replayed in the policy, give the changes of its servers; each CPU is
+//! a run in the record.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use laxity_core::{OptionValue, Span, Time};
+use laxity_cpu::TaskId;
+use laxity_kernel::cpu::record::{Event, EventKind};
+use laxity_kernel::cpu::replay::{FIRST_PLACE, Replay, ReplayError};
+use laxity_kernel::cpu::{CpuError, Policy};
+use laxity_results::csv::cpu_run::{CpuRunWriter, LiveRun, RunRow};
+use laxity_sim::cpu::ChargedRun;
+
+use super::args::UpArgs;
+use super::backend::{self, Recorder};
+use super::{record, settings};
+use crate::failure::{Failure, INTERRUPTED};
+use crate::files::Pending;
+use crate::{interrupt, warning};
+
+/// Events that are kept until they are replayed, some 130 MB; the file gets about as long.
+const MOST_EVENTS: usize = 2_000_000;
+
+/// Starts the scheduler, records, and writes the record.
+pub fn run(args: &UpArgs, path: &Path) -> Result<ExitCode, Failure> {
+    let duration = record::duration(&args.duration)?;
+    let settings = settings::parse(args)?;
+    let policy = Policy::configured(&args.policy, &settings)
+        .map_err(|error: CpuError| Failure::Input(error.to_string()))?;
+    if policy.berate().is_some() {
+        return Err(Failure::Input(
+            "--record: best effort under berate has no servers with deadlines, so its runs cannot be judged; \
+             record bebs or bebs-credit"
+                .to_owned(),
+        ));
+    }
+    let named = |error: &io::Error| Failure::write(&path.display().to_string(), error);
+    let (file, pending) = Pending::create(path)?;
+    let control = interrupt::control();
+    backend::up_recorded(&args.policy, &settings, duration)?;
+    warning::say(format!("policy {} schedules the CPUs, and is recorded", args.policy));
+    let recorder = Recorder::open()?;
+    let mut cpus: BTreeMap<u32, Vec<Event>> = BTreeMap::new();
+    let mut names = Names::default();
+    let count = Cell::new(0);
+    let lost = recorder.record(
+        None,
+        || !control.stopped() && count.get() < MOST_EVENTS,
+        |event| {
+            if count.get() < MOST_EVENTS {
+                count.set(count.get() + 1);
+                names.see(&event);
+                cpus.entry(event.cpu).or_default().push(event);
+            }
+        },
+    )?;
+    if count.get() >= MOST_EVENTS {
+        warning::say(format!("the record ends sooner: it has {MOST_EVENTS} events"));
+    }
+    recorder.check_policy()?;
+    let mut writer = CpuRunWriter::new(BufWriter::new(file));
+    let mut slices = 0;
+    for (cpu, events) in &cpus {
+        let live = LiveRun { cpu: *cpu, lost, wakeup_granularity: wakeup_granularity(&policy) };
+        let run = Run { policy: &policy, live, events, names: &names };
+        let written = run.write(&mut writer).map_err(|e| named(&e))?;
+        slices += written.slices;
+        if let Some(error) = written.failed.filter(|_| lost == 0) {
+            return Err(Failure::Internal(format!(
+                "CPU {cpu}: the recorded decisions are not those of {}: {error}; please report it",
+                args.policy
+            )));
+        }
+    }
+    let mut to = writer.finish().map_err(|e| named(&e))?;
+    to.flush().map_err(|e| named(&e))?;
+    drop(to);
+    pending.complete()?;
+    if lost > 0 {
+        warning::say(format!("{lost} events were lost: the record has gaps and cannot be judged"));
+    }
+    let place = path.display();
+    warning::say(format!("{slices} slices in {place}; `laxity validate {place}` judges them"));
+    recorder.check()?;
+    Ok(if control.stopped() { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
+}
+
+/// How long best effort runs on although other best effort is due earlier.
+fn wakeup_granularity(policy: &Policy) -> Span {
+    let options = policy.options();
+    let of = options.iter().find(|(option, _)| *option == "wakeup-granularity");
+    match of {
+        Some((_, OptionValue::Time(time))) => *time,
+        _ => Span::ZERO,
+    }
+}
+
+/// The names of tasks, read at their first events.
+#[derive(Default)]
+struct Names(HashMap<u32, String>);
+
+impl Names {
+    fn see(&mut self, event: &Event) {
+        if event.slot.is_none() {
+            return;
+        }
+        self.0.entry(event.pid).or_insert_with(|| {
+            // The events have PIDs of the initial namespace.
+            let known = super::in_initial_pid_namespace().then(|| super::task_name(event.pid));
+            match known.flatten() {
+                Some(name) => format!("{name} ({})", event.pid),
+                None => format!("task {}", event.pid),
+            }
+        });
+    }
+}
+
+/// What has a number in the record.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Numbered {
+    Task(u32),
+    Reservation(u32),
+}
+
+/// What an event is about, and the policy's id of it.
+fn numbered(event: &Event) -> Option<(TaskId, Numbered)> {
+    match (event.kind, event.slot) {
+        (EventKind::Reserved { number, .. }, _) => {
+            Some((TaskId(FIRST_PLACE + number), Numbered::Reservation(number)))
+        }
+        (_, Some(slot)) => Some((TaskId(slot), Numbered::Task(event.pid))),
+        (_, None) => None,
+    }
+}
+
+/// The run of one CPU.
+struct Run<'a> {
+    policy: &'a Policy,
+    live: LiveRun,
+    events: &'a [Event],
+    names: &'a Names,
+}
+
+struct Written {
+    slices: u64,
+    /// Why the replay ended before the last event.
+    failed: Option<ReplayError>,
+}
+
+impl Run<'_> {
+    fn write<W: Write>(&self, writer: &mut CpuRunWriter<W>) -> io::Result<Written> {
+        let mut numbers: HashMap<Numbered, u32> = HashMap::new();
+        let mut names = Vec::new();
+        for (_, which) in self.events.iter().filter_map(numbered) {
+            numbers.entry(which).or_insert_with(|| {
+                names.push(match which {
+                    Numbered::Task(pid) => self.names.0.get(&pid).cloned().unwrap_or_default(),
+                    Numbered::Reservation(number) => format!("reservation {number}"),
+                });
+                names.len() as u32 - 1
+            });
+        }
+        writer.begin(self.policy.name, &[0], Some(self.live), &names)?;
+        let (mut failed, mut slices) = (Ok(()), 0);
+        let mut sink = |row: &RunRow| {
+            slices += u64::from(matches!(row, RunRow::Slice(_)));
+            if failed.is_ok() {
+                failed = writer.write(row);
+            }
+        };
+        let mut run = ChargedRun::new(self.policy.servers(), &mut sink);
+        let mut replay = Replay::default();
+        let mut end = Time::ZERO;
+        let mut differs = None;
+        for event in self.events {
+            if let Some((task, which)) = numbered(event) {
+                run.name(task, numbers.get(&which).copied().unwrap_or_default());
+            }
+            if let Err(error) = replay.apply(&mut run, event) {
+                differs = Some(error);
+                break;
+            }
+            end = end.max(event.at);
+        }
+        run.finish(end);
+        failed?;
+        writer.end(end)?;
+        Ok(Written { slices, failed: differs })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use laxity_analysis::cpu::validate_live;
+    use laxity_results::csv::cpu_run::read_cpu_runs;
+
+    /// The record of some events, and why the replay ended.
+    fn record(lines: &str) -> (String, Option<String>) {
+        let events: Vec<Event> =
+            lines.lines().map(|l| Event::parse(l).expect("an event")).collect();
+        let policy = Policy::named("bebs-credit").expect("a policy");
+        let mut names = Names::default();
+        events.iter().filter(|e| e.slot.is_some()).for_each(|e| {
+            names.0.insert(e.pid, format!("task {}", e.pid));
+        });
+        let live = LiveRun { cpu: 0, lost: 0, wakeup_granularity: wakeup_granularity(&policy) };
+        let mut writer = CpuRunWriter::new(Vec::new());
+        let run = Run { policy: &policy, live, events: &events, names: &names };
+        let written = run.write(&mut writer).expect("memory");
+        let text = String::from_utf8(writer.finish().expect("memory")).expect("UTF-8");
+        (text, written.failed.map(|error| error.to_string()))
+    }
+
+    /// Two jobs of a task with 2 in 10 ms, which runs for 1 ms each time, on a CPU that idles then.
+    ///
+    /// Fails when a job, its execution or its reservation is not recorded, and when events are replayed although one is
+    /// missing before a decision.
+    #[test]
+    fn events_become_a_record_that_can_be_judged() {
+        let begin = "0 5 0 2 12 20 0\n2 10 0 0 0 2000000 10000000\n1 10 0 1 11 0 0\n";
+        let job = |at: u64, due: u64| {
+            let end = at + 1_000_000;
+            format!(
+                "5 {at} 0 1 11 0 0\n9 {at} 0 1 11 2000000 {due}\n7 {end} 0 1 11 1000000 0\n6 {end} 0 1 11 0 0\n\
+                 9 {end} 0 4294967295 0 0 0\n"
+            )
+        };
+        let [first, second] = [job(20, 10_000_020), job(10_000_020, 20_000_020)];
+        let (text, failed) = record(&format!("{begin}{first}{second}"));
+        assert_eq!(failed, None);
+        let runs = read_cpu_runs(&text).expect("a record");
+        let found = validate_live(&runs[0], Span(1_000)).expect("a live run");
+        assert!(found.holds() && found.late.is_empty(), "{found:?}\n{text}");
+        assert_eq!((found.slices, found.jobs), (2, 2), "{text}");
+        // It never blocked, so it would go on.
+        let cut = first.replace("6 1000020 0 1 11 0 0\n", "");
+        let (_, failed) = record(&format!("{begin}{cut}{second}"));
+        assert!(failed.is_some_and(|why| why.contains("the policy picks task 1 for 1 ms")));
+    }
+}
