@@ -125,14 +125,14 @@ fn overheads(scenario: &CpuScenario) -> Option<CpuOverheads> {
 /// A policy as it runs on the CPUs of a scenario.
 enum Built {
     One(Box<dyn Policy + Send>),
-    Clusters(Clusters<Box<dyn Policy + Send>>),
+    Clusters(Box<Clusters<Box<dyn Policy + Send>>>),
 }
 
 impl Built {
     fn policy(&mut self) -> &mut dyn Policy {
         match self {
             Built::One(policy) => &mut **policy,
-            Built::Clusters(clusters) => clusters,
+            Built::Clusters(clusters) => &mut **clusters,
         }
     }
 
@@ -151,7 +151,7 @@ fn build(scenario: &CpuScenario, policy: &str) -> Option<Built> {
         None => registry::build(policy, options).ok().map(Built::One),
         Some(layout) => clusters::build(policy, options, &layout, scenario.cpu.options())
             .ok()
-            .map(Built::Clusters),
+            .map(|built| Built::Clusters(Box::new(built))),
     }
 }
 
