@@ -99,6 +99,25 @@ fi
 step "lints of the command without its optional parts"
 cargo clippy --workspace --lib --bins --examples --no-default-features --locked -- -D warnings
 
+step "documentation"
+RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings" cargo doc --workspace --no-deps --locked
+
+step "scripts"
+if command -v shellcheck >/dev/null; then
+    shellcheck -s dash packaging/openwrt/files/laxity.init
+    shellcheck -x scripts/*.sh scripts/packages-test/*.sh compare/*/*.sh compare/cpu/tests/*.sh packaging/debian/{postinst,prerm,postrm} crates/*/tests/vm/*.sh captures/*.sh .ci/run vm/emulator vm/fetch vm/image vm/init vm/run vm/*.sh vm/guest/*.sh
+else
+    skip "shellcheck is not installed, so the scripts are not checked"
+fi
+
+# The counts that the test programs printed themselves.
+awk -v seconds=$((SECONDS - began)) '
+    /^test result: / { passed += $4; failed += $6; ignored += $8 }
+    END {
+        printf "==> all good in %d s: %d tests passed, %d failed, %d ignored\n",
+            seconds, passed, failed, ignored
+    }' "$log"
+
 # All test programs first: they keep all CPUs busy beside the long chain of crates to the command.
 step "test programs"
 cargo test --workspace --locked --no-run "${kernel[@]}"
@@ -147,22 +166,3 @@ fi
 longest_first "$later"
 scripts/beside.sh "$later" 2>&1 | tee -a "$log" || failed=1
 [ -z "$failed" ] || exit 1
-
-step "documentation"
-RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings" cargo doc --workspace --no-deps --locked
-
-step "scripts"
-if command -v shellcheck >/dev/null; then
-    shellcheck -s dash packaging/openwrt/files/laxity.init
-    shellcheck -x scripts/*.sh scripts/packages-test/*.sh compare/*/*.sh compare/cpu/tests/*.sh packaging/debian/{postinst,prerm,postrm} crates/*/tests/vm/*.sh .ci/run vm/emulator vm/fetch vm/image vm/init vm/run vm/*.sh vm/guest/*.sh
-else
-    skip "shellcheck is not installed, so the scripts are not checked"
-fi
-
-# The counts that the test programs printed themselves.
-awk -v seconds=$((SECONDS - began)) '
-    /^test result: / { passed += $4; failed += $6; ignored += $8 }
-    END {
-        printf "==> all good in %d s: %d tests passed, %d failed, %d ignored\n",
-            seconds, passed, failed, ignored
-    }' "$log"

@@ -41,7 +41,7 @@
 //! # With and without service curves
 //!
 //! [`Served`] has the deadlines of flows with service curves. A link without such flows has
-//! [`NoCurves`] in its place: code that knows no curves, so that its packets do not pay for them.
+//! `NoCurves` in its place: code that knows no curves, so that its packets do not pay for them.
 
 mod committed;
 mod discipline;
