@@ -110,14 +110,6 @@ else
     skip "shellcheck is not installed, so the scripts are not checked"
 fi
 
-# The counts that the test programs printed themselves.
-awk -v seconds=$((SECONDS - began)) '
-    /^test result: / { passed += $4; failed += $6; ignored += $8 }
-    END {
-        printf "==> all good in %d s: %d tests passed, %d failed, %d ignored\n",
-            seconds, passed, failed, ignored
-    }' "$log"
-
 # All test programs first: they keep all CPUs busy beside the long chain of crates to the command.
 step "test programs"
 cargo test --workspace --locked --no-run "${kernel[@]}"
@@ -166,3 +158,11 @@ fi
 longest_first "$later"
 scripts/beside.sh "$later" 2>&1 | tee -a "$log" || failed=1
 [ -z "$failed" ] || exit 1
+
+# The counts that the test programs printed themselves.
+awk -v seconds=$((SECONDS - began)) '
+    /^test result: / { passed += $4; failed += $6; ignored += $8 }
+    END {
+        printf "==> all good in %d s: %d tests passed, %d failed, %d ignored\n",
+            seconds, passed, failed, ignored
+    }' "$log"
