@@ -35,6 +35,16 @@ impl Time {
     /// Later than any instant of a run; the deadline of work that has none.
     pub const MAX: Time = Time(u64::MAX);
 
+    /// The first of two instants of which there may be none. An array of both would be written to memory to be
+    /// iterated over.
+    #[inline]
+    pub fn first(a: Option<Time>, b: Option<Time>) -> Option<Time> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
     /// The time from `earlier` to `self`, zero when `earlier` is in fact later.
     #[inline]
     pub fn since(self, earlier: Time) -> Span {

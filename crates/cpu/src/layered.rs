@@ -133,10 +133,7 @@ impl<A: Policy, B: Policy> Policy for Layered<A, B> {
     }
 
     fn next_event(&self) -> Option<Time> {
-        match (self.upper.next_event(), self.lower.next_event()) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        Time::first(self.upper.next_event(), self.lower.next_event())
     }
 
     fn pick(&mut self, now: Time, cpu: CpuId) -> Option<Pick> {

@@ -1,6 +1,5 @@
 //! Requests to the server in place of `SCHED_DEADLINE`.
 
-use std::path::Path;
 use std::time::Duration;
 
 use laxity_reserve::{Client, Code, Error, Request, ReservationStatus, current_tid};
@@ -9,7 +8,7 @@ use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 
 use crate::attributes::{DEADLINE, Parameters, SIZE, SchedAttr, is_size};
-use crate::grants::{Grant, Grants};
+use crate::grants::{Grant, Grants, exists};
 use crate::memory;
 
 /// The threads that have a reservation by this library.
@@ -106,7 +105,7 @@ fn refused(error: &Error, tid: u32) -> Answer {
         Some(Code::Invalid) => Errno::EINVAL,
         Some(Code::Affinity) => Errno::EPERM,
         // Another user's thread is one that does not exist for the server.
-        Some(Code::NoTask) if Path::new("/proc").join(tid.to_string()).exists() => Errno::EPERM,
+        Some(Code::NoTask) if exists(tid) => Errno::EPERM,
         Some(Code::NoTask) => Errno::ESRCH,
         _ => Errno::EBUSY,
     })

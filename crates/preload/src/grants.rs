@@ -16,6 +16,11 @@ pub struct Grant {
     pub period: Duration,
 }
 
+/// Whether there is such a thread.
+pub fn exists(tid: u32) -> bool {
+    Path::new("/proc").join(tid.to_string()).exists()
+}
+
 struct Slot {
     /// The thread; 0 in a free slot.
     tid: AtomicU32,
@@ -38,7 +43,7 @@ impl Slot {
 
     fn claim(&self) -> bool {
         let known = self.tid.load(Ordering::Relaxed);
-        let is_free = known == 0 || !Path::new("/proc").join(known.to_string()).exists();
+        let is_free = known == 0 || !exists(known);
         // The owner is known once all is written.
         is_free
             && self

@@ -311,18 +311,21 @@ fn root_resets_and_ends() {
     let mut users =
         std::os::unix::process::CommandExt::uid(users.arg("60"), USER).spawn().expect("sleep");
     let sleeper = Sleeper::start();
-    let nice = |tid: u32| {
+    // Field 3 is the first one after the name.
+    let stat = |tid: u32, field: usize| {
         let stat = std::fs::read_to_string(format!("/proc/{tid}/stat")).expect("a thread");
-        stat.rsplit_once(')').and_then(|(_, rest)| rest.split(' ').nth(17)).map(str::to_owned)
+        let field = stat.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(field - 3));
+        field.map(str::to_owned).expect("its fields")
     };
+    let nice = |tid| stat(tid, 19);
     let other = Sleeper::start();
     for (method, thread) in [("ResetKnown", sleeper.tid), ("ResetAll", other.tid)] {
         let tid = u64::from(thread);
         call(&proxy, "MakeThreadRealtime", &(tid, 20_u32)).expect("granted");
         call(&proxy, "MakeThreadHighPriority", &(tid, -5)).expect("granted");
-        assert_eq!((reserved(&scheduler).len(), nice(thread).as_deref()), (1, Some("-5")));
+        assert_eq!((reserved(&scheduler).len(), &*nice(thread)), (1, "-5"));
         call(&proxy, method, &()).expect("root");
-        assert_eq!((reserved(&scheduler).len(), nice(thread).as_deref()), (0, Some("0")));
+        assert_eq!((reserved(&scheduler).len(), &*nice(thread)), (0, "0"));
     }
     other.end();
     let fifo = |pid: u32| {
@@ -333,11 +336,8 @@ fn root_resets_and_ends() {
     let own = std::process::id();
     if fifo(users.id()) && fifo(own) {
         call(&proxy, "ResetAll", &()).expect("root");
-        let policy = |pid: u32| {
-            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("a process");
-            stat.rsplit_once(')').and_then(|(_, rest)| rest.split(' ').nth(39)).map(str::to_owned)
-        };
-        assert_eq!((policy(users.id()).as_deref(), policy(own).as_deref()), (Some("0"), Some("1")));
+        let policy = |pid| stat(pid, 41);
+        assert_eq!((&*policy(users.id()), &*policy(own)), ("0", "1"));
         let back = Command::new("chrt").args(["-o", "-p", "0", &own.to_string()]).status();
         assert!(back.is_ok_and(|status| status.success()));
     }

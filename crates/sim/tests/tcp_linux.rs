@@ -1,6 +1,8 @@
 //! Simulated TCP beside Linux's, recorded behind the same queues: `captures/linux-tcp.csv`.
 
-use std::collections::BTreeMap;
+#[path = "../../transport/tests/linux/mod.rs"]
+mod linux;
+
 use std::sync::Arc;
 
 use laxity_core::{Bytes, FlowId, Span, Time};
@@ -13,46 +15,13 @@ use laxity_sim::link::{Observer, Traffic, simulate};
 use laxity_traffic::Arrival;
 
 use crate::common::{file, scenario};
+use linux::{Steady, is_near, mean, recorded};
 
 const MS: u64 = 1_000_000;
 const WARM_UP_MS: u64 = 4_000;
 const END_MS: u64 = 16_000;
 /// Starts of the downloads differ by the seed.
 const SEEDS: u64 = 3;
-
-/// Goodput in kbit/s and mean time in the queue in us.
-#[derive(Clone, Copy, Debug, Default)]
-struct Steady {
-    goodput: u64,
-    queueing: u64,
-}
-
-/// The mean of all runs by queue and flows.
-type Steadies = BTreeMap<(String, u32), Steady>;
-
-/// `queue,flows,run,goodput_kbit_s,queueing_us,dropped`
-fn recorded() -> Steadies {
-    let text = std::fs::read_to_string(file("captures/linux-tcp.csv")).unwrap();
-    let rows = text.lines().filter(|line| !line.starts_with('#')).skip(1);
-    let mut runs: BTreeMap<(String, u32), Vec<Steady>> = BTreeMap::new();
-    for row in rows {
-        let [queue, flows, _, goodput, queueing, _] = row.split(',').collect::<Vec<_>>()[..] else {
-            panic!("linux-tcp.csv: `{row}`")
-        };
-        let number = |word: &str| word.parse().unwrap_or_else(|e| panic!("`{row}`: {e}"));
-        let run = Steady { goodput: number(goodput), queueing: number(queueing) };
-        runs.entry((queue.to_owned(), flows.parse().unwrap())).or_default().push(run);
-    }
-    runs.into_iter().map(|(key, runs)| (key, mean(&runs))).collect()
-}
-
-fn mean(runs: &[Steady]) -> Steady {
-    let n = runs.len() as u64;
-    Steady {
-        goodput: runs.iter().map(|run| run.goodput).sum::<u64>() / n,
-        queueing: runs.iter().map(|run| run.queueing).sum::<u64>() / n,
-    }
-}
 
 /// Times in the queue of a flow, from arrival to the start of transmission, as captures show them.
 #[derive(Debug)]
@@ -132,11 +101,6 @@ fn simulated(queue: &str, flows: u32, control: CongestionControl) -> Steady {
         })
         .collect();
     mean(&runs)
-}
-
-/// Whether `simulated` differs from `linux` by at most `percent`.
-fn is_near(simulated: u64, linux: u64, percent: u64) -> bool {
-    simulated.abs_diff(linux) * 100 <= linux * percent
 }
 
 /// Fails when the simulated sender or the queues differ from Linux's: with NewReno in place of CUBIC in each of

@@ -9,7 +9,7 @@ use crate::handshake::Handshake;
 use crate::receiver::{Acknowledgement, Receiver};
 use crate::segment::{Kind, Range, Segment};
 use crate::sender::{Counters, Outgoing, Sender};
-use crate::{Config, Ecn, earliest};
+use crate::{Config, Ecn};
 
 /// One end of a TCP connection.
 ///
@@ -113,7 +113,7 @@ impl Connection {
         if !self.handshake.is_established() {
             return self.handshake.poll_timeout();
         }
-        earliest(self.sender.poll_timeout(), self.receiver.poll_timeout())
+        Time::first(self.sender.poll_timeout(), self.receiver.poll_timeout())
     }
 
     /// Timers expired; without effect before they do.

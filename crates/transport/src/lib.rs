@@ -63,14 +63,3 @@ pub use connection::Connection;
 pub use packet::{Body, Direction, FlowKey, Packet};
 pub use segment::{Ecn, HEADER_BYTES, Kind, MAX_SACK_BLOCKS, Range, SYN_BYTES, Sack, Segment};
 pub use sender::Counters;
-
-use laxity_core::Time;
-
-/// The earlier of two timers. Arrays of them would be written to memory to be iterated over.
-#[inline]
-fn earliest(a: Option<Time>, b: Option<Time>) -> Option<Time> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
-    }
-}

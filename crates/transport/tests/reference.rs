@@ -1,11 +1,13 @@
 //! Steady states beside those that were measured with Linux 6.18 in a deterministic virtual machine
 //! (`captures/linux-tcp.csv`, means): 19 Mbit/s, 40 ms, no other traffic, 12 s after 4 s.
 
+mod linux;
 mod path;
 
 use laxity_core::{Bytes, Rate, Span, Time};
 use laxity_transport::congestion::{Bbr, Cubic, Dctcp, Prague};
 use laxity_transport::{Config, Congestion};
+use linux::{Steady, is_near, recorded};
 use path::{CoDel, MS, Path, Queue};
 
 const WARM_UP: Time = Time(4_000 * MS);
@@ -50,9 +52,9 @@ fn measure(flows: usize, queue: Queue, config: Config, control: Control) -> Meas
     measured
 }
 
-/// Whether `ours` differs from `theirs` by at most `percent`.
-fn is_near(ours: u64, theirs: u64, percent: u64) -> bool {
-    ours.abs_diff(theirs) * 100 <= theirs * percent
+/// Linux's steady state for some downloads behind a queue.
+fn linux(queue: &str, flows: usize) -> Steady {
+    recorded()[&(queue.to_owned(), flows as u32)]
 }
 
 // Fails when CUBIC or loss recovery deviates: without HyStart the queue is 533 ms with one flow, without
@@ -60,10 +62,10 @@ fn is_near(ours: u64, theirs: u64, percent: u64) -> bool {
 #[test]
 fn cubic_fills_a_fifo_of_1000_packets_as_linux_does() {
     let measure = |flows, control| measure(flows, Queue::Fifo(1000), Config::default(), control);
-    for (flows, linux) in [(1, 435), (8, 530)] {
-        let measured = measure(flows, CUBIC);
-        assert!(is_near(measured.queueing, linux, 15), "Linux {linux}: {measured:?}");
-        assert!(is_near(measured.goodput, 18_172, 1), "{measured:?}");
+    for flows in [1, 8] {
+        let (measured, linux) = (measure(flows, CUBIC), linux("fifo", flows));
+        assert!(is_near(measured.queueing, linux.queueing / 1000, 15), "{linux:?}: {measured:?}");
+        assert!(is_near(measured.goodput, linux.goodput, 1), "{linux:?}: {measured:?}");
     }
     let measured = measure(1, || Box::new(Cubic::without_hystart()));
     assert!(measured.queueing > 500, "{measured:?}");
@@ -73,7 +75,8 @@ fn cubic_fills_a_fifo_of_1000_packets_as_linux_does() {
 // queues are CoDel's for one flow, and share it for more.
 #[test]
 fn cubic_uses_a_codel_queue_as_linux_does() {
-    for (flows, linux) in [(1, 17_437), (8, 18_080)] {
+    for flows in [1, 8] {
+        let linux = linux("fq_codel", flows).goodput;
         let dropping = measure(flows, Queue::CoDel(CoDel::default()), Config::default(), CUBIC);
         assert!(is_near(dropping.goodput, linux, 2), "Linux {linux}: {dropping:?}");
         let config = Config { ecn: true, ..Config::default() };

@@ -97,14 +97,14 @@ pub fn up(policy: &Policy) -> Result<Option<&'static str>, CpuError> {
         }
         return control.change(policy).map(|()| Some(before.name));
     }
-    // Pins of a scheduler that the kernel ended, or of a loader that was killed.
-    system::remove_pins()?;
-    deadline_server::reset();
     start(policy, 0).map(|()| None)
 }
 
 /// Starts the scheduler, then resets the maxima: the kernel delays timers while it hands over tasks.
 fn start(policy: &Policy, recorded_until: u64) -> Result<(), CpuError> {
+    // Pins of a scheduler that the kernel ended, or of a loader that was killed.
+    system::remove_pins()?;
+    deadline_server::reset();
     let control = ControlPrograms::of(load::start(policy, recorded_until)?);
     control.reset_maxima().or_else(|error| system::remove_pins().and(Err(error)))
 }
@@ -122,10 +122,7 @@ pub fn up_recorded(policy: &Policy, length: Duration) -> Result<(), CpuError> {
             let why = "the scheduler is up already, and a recording begins with it; `laxity cpu down` first";
             return Err(CpuError::State(why));
         }
-        None => {
-            system::remove_pins()?;
-            deadline_server::reset();
-        }
+        None => {}
     }
     // An upper bound on the time of the verifier.
     let loading = Duration::from_secs(60);

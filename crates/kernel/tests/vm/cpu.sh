@@ -131,7 +131,8 @@ if [ -d $server ]; then
     kernel-cpu up
 fi
 echo "== held to its budget"
-for_a_while 2 kernel-cpu run 2000 10000 tasks hog 1 1 | sed -n 1p
+tasks rounds 1 | sed 's/^/all /'
+for_a_while 2 kernel-cpu run 2000 10000 tasks rounds 1 | sed -n '1s/^/held /p'
 
 echo "== reservations"
 kernel-cpu run 4500 10000 sleep 60 &

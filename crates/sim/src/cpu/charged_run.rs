@@ -12,7 +12,7 @@ use laxity_cpu::{
 };
 use laxity_results::csv::cpu_run::{RunEvent, RunJob, RunRow, RunSlice};
 
-use super::run_record::{Log, RowSink, charge, request};
+use super::run_record::{Log, RowSink, charge};
 
 /// A member of a reservation.
 #[derive(Clone, Copy, Debug)]
@@ -63,9 +63,7 @@ impl<'s, P: Policy> ChargedRun<'s, P> {
 
     fn call<T>(&mut self, now: Time, event: RunEvent, call: impl FnOnce(&mut P) -> T) -> T {
         self.began.get_or_insert(now);
-        let answer = call(&mut self.policy);
-        self.log.called(&self.policy, now, event);
-        answer
+        self.log.call(&mut self.policy, now, event, call)
     }
 
     /// Records execution that ends now, before it is charged.
@@ -88,8 +86,7 @@ impl<'s, P: Policy> ChargedRun<'s, P> {
         attributes: &Attributes,
         answer: &Result<Admitted, Refusal>,
     ) {
-        let row = request(now, self.number(task), attributes, answer);
-        self.log.write(&RunRow::Request(row));
+        self.log.requested(now, self.number(task), attributes, answer);
         let awake = self.members.get(&task).is_some_and(|member| member.awake);
         match attributes.service {
             Service::Hard(reservation) if answer.is_ok() => {

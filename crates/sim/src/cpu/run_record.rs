@@ -116,8 +116,21 @@ impl<'a> Log<'a> {
         }
     }
 
-    /// Writes what changed in a call.
-    pub(super) fn called<P: Policy>(&mut self, policy: &P, now: Time, event: RunEvent) {
+    /// Calls a policy and writes what changed.
+    pub(super) fn call<P: Policy, T>(
+        &mut self,
+        policy: &mut P,
+        now: Time,
+        event: RunEvent,
+        call: impl FnOnce(&mut P) -> T,
+    ) -> T {
+        self.advance(now);
+        let answer = call(policy);
+        self.called(policy, now, event);
+        answer
+    }
+
+    fn called<P: Policy>(&mut self, policy: &P, now: Time, event: RunEvent) {
         self.calls += 1;
         policy.servers(now, &mut |view| self.compare(now, event, view));
         let clusters = self.seen.len();
@@ -134,6 +147,31 @@ impl<'a> Log<'a> {
             rows.drain(..).for_each(|row| self.write(&RunRow::Server(row)));
             self.changed = rows;
         }
+    }
+
+    /// Writes what a task asked for.
+    pub(super) fn requested(
+        &mut self,
+        now: Time,
+        task: u32,
+        attributes: &Attributes,
+        answer: &Result<Admitted, Refusal>,
+    ) {
+        let (hard, reservation) = match attributes.service {
+            Service::Hard(r) => (true, Some(r)),
+            Service::Soft(r) => (false, Some(r)),
+            Service::BestEffort => (false, None),
+        };
+        let of = |field: fn(laxity_cpu::Reservation) -> Span| reservation.map_or(Span::ZERO, field);
+        self.write(&RunRow::Request(RequestRow {
+            at: now,
+            task,
+            hard,
+            budget: of(|r| r.budget),
+            period: of(|r| r.period),
+            deadline: of(|r| r.deadline),
+            from: answer.as_ref().ok().map(|admitted| admitted.from),
+        }));
     }
 
     /// Execution and lost time are recorded to the end of the run.
@@ -184,30 +222,6 @@ fn row(at: Time, call: u64, event: RunEvent, view: &ServerView) -> ServerRow {
     }
 }
 
-/// What a task asked for.
-pub(super) fn request(
-    now: Time,
-    task: u32,
-    attributes: &Attributes,
-    answer: &Result<Admitted, Refusal>,
-) -> RequestRow {
-    let (hard, reservation) = match attributes.service {
-        Service::Hard(r) => (true, Some(r)),
-        Service::Soft(r) => (false, Some(r)),
-        Service::BestEffort => (false, None),
-    };
-    let of = |field: fn(laxity_cpu::Reservation) -> Span| reservation.map_or(Span::ZERO, field);
-    RequestRow {
-        at: now,
-        task,
-        hard,
-        budget: of(|r| r.budget),
-        period: of(|r| r.period),
-        deadline: of(|r| r.deadline),
-        from: answer.as_ref().ok().map(|admitted| admitted.from),
-    }
-}
-
 /// What execution is charged to, as records have it.
 pub(super) fn charge(charge: Charge) -> RunCharge {
     match charge {
@@ -229,28 +243,14 @@ impl<'p, 'l, 's, P: Policy> Recorded<'p, 'l, 's, P> {
     }
 
     fn call<T>(&mut self, now: Time, event: RunEvent, call: impl FnOnce(&mut P) -> T) -> T {
-        self.log.borrow_mut().advance(now);
-        let answer = call(self.policy);
-        self.log.borrow_mut().called(self.policy, now, event);
-        answer
-    }
-
-    fn requested(
-        &self,
-        now: Time,
-        task: TaskId,
-        attributes: &Attributes,
-        answer: &Result<Admitted, Refusal>,
-    ) {
-        let row = request(now, task.0, attributes, answer);
-        self.log.borrow_mut().write(&RunRow::Request(row));
+        self.log.borrow_mut().call(self.policy, now, event, call)
     }
 }
 
 impl<P: Policy> Policy for Recorded<'_, '_, '_, P> {
     fn join(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
         let answer = self.call(now, RunEvent::Join, |p| p.join(now, task, a));
-        self.requested(now, task, a, &answer);
+        self.log.borrow_mut().requested(now, task.0, a, &answer);
         answer
     }
 
@@ -260,7 +260,7 @@ impl<P: Policy> Policy for Recorded<'_, '_, '_, P> {
 
     fn change(&mut self, now: Time, task: TaskId, a: &Attributes) -> Result<Admitted, Refusal> {
         let answer = self.call(now, RunEvent::Change, |p| p.change(now, task, a));
-        self.requested(now, task, a, &answer);
+        self.log.borrow_mut().requested(now, task.0, a, &answer);
         answer
     }
 
@@ -270,6 +270,10 @@ impl<P: Policy> Policy for Recorded<'_, '_, '_, P> {
 
     fn wake_by_running(&mut self, now: Time, task: TaskId) {
         self.call(now, RunEvent::Wake, |p| p.wake_by_running(now, task));
+    }
+
+    fn resume(&mut self, now: Time, task: TaskId) {
+        self.policy.resume(now, task);
     }
 
     fn block(&mut self, now: Time, task: TaskId, ran: Span) {

@@ -93,8 +93,7 @@ type Instant = (Time, u64);
 
 /// Packets on their way without a queue, half a round trip long: each leaves after the one before it, so
 /// they arrive in order.
-#[derive(Default)]
-struct Way(VecDeque<(Instant, Slot)>);
+type Way = VecDeque<(Instant, Slot)>;
 
 /// The ways of a flow.
 struct Ways {
@@ -103,6 +102,15 @@ struct Ways {
     up: Way,
     /// From the link to the clients.
     down: Way,
+}
+
+impl Ways {
+    fn of(&mut self, direction: Direction) -> &mut Way {
+        match direction {
+            Direction::Up => &mut self.up,
+            Direction::Down => &mut self.down,
+        }
+    }
 }
 
 /// The next event of the TCP sources.
@@ -246,7 +254,7 @@ impl<S: TrafficSource> ClosedLoop<S> {
         self.next = timer;
         for (place, ways) in self.ways.iter().enumerate() {
             for (way, direction) in [(&ways.up, Direction::Up), (&ways.down, Direction::Down)] {
-                let Some((instant, _)) = way.0.front() else { continue };
+                let Some((instant, _)) = way.front() else { continue };
                 if self.next.is_none_or(|(next, _)| *instant < next) {
                     self.next = Some((*instant, Event::Delivery { ways: place, direction }));
                 }
@@ -272,9 +280,7 @@ impl<S: TrafficSource> ClosedLoop<S> {
     fn deliver(&mut self, now: Time, slot: Slot, direction: Direction) {
         let place = self.clients[self.slots[slot as usize].client as usize].way;
         let instant = self.instant(now + self.ways[place].delay);
-        let ways = &mut self.ways[place];
-        let way = if direction == Direction::Up { &mut ways.up } else { &mut ways.down };
-        way.0.push_back((instant, slot));
+        self.ways[place].of(direction).push_back((instant, slot));
         self.hasten(instant, Event::Delivery { ways: place, direction });
     }
 
@@ -344,9 +350,7 @@ impl<S: TrafficSource> ClosedLoop<S> {
 
     /// The first packet of a way arrives. Returns its client, unless it is of an earlier load.
     fn handle_delivery(&mut self, now: Time, ways: usize, direction: Direction) -> Option<usize> {
-        let ways = &mut self.ways[ways];
-        let way = if direction == Direction::Up { &mut ways.up } else { &mut ways.down };
-        let (_, slot) = way.0.pop_front()?;
+        let (_, slot) = self.ways[ways].of(direction).pop_front()?;
         self.free.push(slot);
         let InFlight { client, load, packet } = &self.slots[slot as usize];
         let index = *client as usize;
@@ -375,11 +379,7 @@ impl<S: TrafficSource> ClosedLoop<S> {
 
 impl<S: TrafficSource> TrafficSource for ClosedLoop<S> {
     fn next_time(&self) -> Option<Time> {
-        // An array of both would be written to memory to be iterated over, for each packet.
-        match (self.open.next_time(), self.next_own()) {
-            (Some(open), Some(own)) => Some(open.min(own)),
-            (open, own) => open.or(own),
-        }
+        Time::first(self.open.next_time(), self.next_own())
     }
 
     fn poll(&mut self, seq: u64) -> Option<Arrival> {

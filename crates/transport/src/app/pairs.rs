@@ -9,7 +9,7 @@ use laxity_core::{Bytes, Time};
 
 use super::{Application, Completion};
 use crate::packet::{Body, Direction, FlowKey, Packet};
-use crate::{Config, Congestion, Connection, earliest};
+use crate::{Config, Congestion, Connection};
 
 /// Both ends of a connection.
 #[derive(Debug)]
@@ -59,8 +59,8 @@ impl Pairs {
 
     fn poll_timeout(&self) -> Option<Time> {
         let ends = self.pairs[..self.open].iter();
-        let of_pair = |e: &Endpoints| earliest(e.client.poll_timeout(), e.server.poll_timeout());
-        ends.fold(None, |first, ends| earliest(first, of_pair(ends)))
+        let of_pair = |e: &Endpoints| Time::first(e.client.poll_timeout(), e.server.poll_timeout());
+        ends.fold(None, |first, ends| Time::first(first, of_pair(ends)))
     }
 
     fn received(&self) -> Bytes {
@@ -149,7 +149,7 @@ impl<W: Workload> Application for TcpApplication<W> {
         if !self.started {
             return Some(self.start);
         }
-        earliest(self.pairs.poll_timeout(), self.workload.poll_timeout())
+        Time::first(self.pairs.poll_timeout(), self.workload.poll_timeout())
     }
 
     fn poll_completion(&mut self) -> Option<Completion> {

@@ -3,7 +3,6 @@
 use laxity_core::{Span, Time};
 
 use super::{Phase, Sender};
-use crate::earliest;
 
 /// How long a receiver may delay the acknowledgement of a single segment, as Linux assumes.
 const MAX_ACK_DELAY: Span = Span::from_millis(200);
@@ -22,7 +21,7 @@ pub struct Timers {
 
 impl Timers {
     pub fn next(&self) -> Option<Time> {
-        earliest(earliest(self.retransmission, self.probe), self.reordering)
+        Time::first(Time::first(self.retransmission, self.probe), self.reordering)
     }
 }
 

@@ -2,10 +2,8 @@
 //! timestamps, one where packets come in from the line and one where they leave.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::BufReader;
 
-use laxity_trace::{Capture, decode};
+use crate::frames::each_frame;
 
 /// UDP port and sequence number.
 type Key = (u16, u64);
@@ -37,21 +35,18 @@ pub struct Verdict {
 }
 
 fn seen(path: &str) -> Result<BTreeMap<Key, Seen>, String> {
-    let file = File::open(path).map_err(|e| format!("{path}: {e}"))?;
-    let mut capture = Capture::open(BufReader::new(file)).map_err(|e| format!("{path}: {e}"))?;
     let mut packets = BTreeMap::new();
-    while let Some(frame) = capture.next_frame().map_err(|e| format!("{path}: {e}"))? {
-        let headers = decode(frame.link_type, frame.data);
-        let (Some(port), Some(at)) = (headers.dport, headers.transport_offset) else { continue };
+    each_frame(path, |frame, headers| {
+        let (Some(port), Some(at)) = (headers.dport, headers.transport_offset) else { return };
         // After the UDP header: when it was sent, and its number.
         let word = |offset: usize| {
             let bytes = frame.data.get(at as usize + offset..at as usize + offset + 8)?;
             bytes.try_into().ok().map(u64::from_ne_bytes)
         };
-        let (Some(sent_ns), Some(number)) = (word(8), word(16)) else { continue };
+        let (Some(sent_ns), Some(number)) = (word(8), word(16)) else { return };
         let bytes = u64::from(frame.original_len);
         packets.insert((port, number), Seen { time_ns: frame.time_ns, sent_ns, bytes });
-    }
+    })?;
     Ok(packets)
 }
 

@@ -9,6 +9,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod frames;
 mod late;
 mod load;
 mod queueing;

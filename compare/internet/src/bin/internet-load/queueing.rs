@@ -2,10 +2,8 @@
 //! one before the queue and one behind it.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
-use std::io::BufReader;
 
-use laxity_trace::{Capture, decode};
+use crate::frames::each_frame;
 
 /// Ports, sequence number and IP identification: retransmissions differ in the last.
 type Key = (u16, u16, u32, u16);
@@ -39,27 +37,24 @@ const LEAST_PAYLOAD: u64 = 1000;
 
 /// The large segments of a capture, in order of time.
 fn seen(path: &str) -> Result<Vec<Seen>, String> {
-    let file = File::open(path).map_err(|e| format!("{path}: {e}"))?;
-    let mut capture = Capture::open(BufReader::new(file)).map_err(|e| format!("{path}: {e}"))?;
     let mut segments = Vec::new();
-    while let Some(frame) = capture.next_frame().map_err(|e| format!("{path}: {e}"))? {
-        let headers = decode(frame.link_type, frame.data);
-        let (Some(sport), Some(dport)) = (headers.sport, headers.dport) else { continue };
+    each_frame(path, |frame, headers| {
+        let (Some(sport), Some(dport)) = (headers.sport, headers.dport) else { return };
         let (Some(network), Some(transport)) = (headers.network_offset, headers.transport_offset)
         else {
-            continue;
+            return;
         };
         let (network, transport) = (network as usize, transport as usize);
         let id = frame.data.get(network + 4..network + 6).and_then(|b| b.try_into().ok());
         let number = frame.data.get(transport + 4..transport + 8).and_then(|b| b.try_into().ok());
-        let (Some(id), Some(number)) = (id, number) else { continue };
+        let (Some(id), Some(number)) = (id, number) else { return };
         let payload = u64::from(frame.original_len.saturating_sub(HEADERS));
         if headers.protocol != Some(6) || payload < LEAST_PAYLOAD {
-            continue;
+            return;
         }
         let key = (sport, dport, u32::from_be_bytes(number), u16::from_be_bytes(id));
         segments.push(Seen { key, time_ns: frame.time_ns, payload });
-    }
+    })?;
     Ok(segments)
 }
 

@@ -80,32 +80,24 @@ impl Task {
             let distance = job.release.since(last.release);
             (distance < period).then_some((distance, period))
         });
-        let (task, release) = (name.to_owned(), job.release);
-        let broken = if work > budget.0 {
-            Some(Premise::Budget { task, release, needed: Span(work), declared: budget })
-        } else if let Some((distance, declared)) = near {
-            Some(Premise::Period { task, release, distance, declared })
-        } else if due.since(release) < deadline {
-            let within = due.since(release);
-            Some(Premise::Deadline { task, release, within, declared: deadline })
-        } else {
-            None
-        };
-        if let Some(broken) = broken {
+        let of_period = near.map(|(distance, declared)| {
+            let (task, release) = (name.to_owned(), job.release);
+            Premise::Period { task, release, distance, declared }
+        });
+        let broken = beyond_budget(name, job, work, budget).or(of_period);
+        if let Some(broken) = broken.or_else(|| due_early(name, job, due, deadline)) {
             self.broken = true;
             return Promised::Broken(broken);
         }
         self.last = Some((*job, true));
         Promised::Deadline(due)
     }
-}
 
-impl Task {
     /// The same of a live job. Timers wake tasks a little sooner or later; and the jobs of a task that once needed more
     /// than its budget are promised again when its server has caught up, after as many periods as they needed
     /// budgets.
     pub(super) fn live_job(&mut self, name: &str, job: &RunJob, work: u64, live: Live) -> Promised {
-        let (task, release) = (name.to_owned(), job.release);
+        let release = job.release;
         let Some(due) = job.deadline else { return Promised::Nothing };
         let Some([budget, period, deadline]) = self.reserved(release, job.end) else {
             return Promised::Nothing;
@@ -114,17 +106,13 @@ impl Task {
         let periods = work.div_ceil(budget.0.max(1)).max(1);
         self.caught_up = Some(Time(served.0.saturating_add(periods.saturating_mul(period.0))));
         let waits = served.since(release);
-        let broken = if waits > live.tolerance {
-            let distance = Span(period.0.saturating_sub(waits.0));
-            Some(Premise::Period { task, release, distance, declared: period })
-        } else if work > budget.0 {
-            Some(Premise::Budget { task, release, needed: Span(work), declared: budget })
-        } else if due.since(release) < deadline {
-            let within = due.since(release);
-            Some(Premise::Deadline { task, release, within, declared: deadline })
-        } else {
-            None
-        };
+        let of_period = (waits > live.tolerance).then(|| {
+            let (task, distance) = (name.to_owned(), Span(period.0.saturating_sub(waits.0)));
+            Premise::Period { task, release, distance, declared: period }
+        });
+        let broken = of_period
+            .or_else(|| beyond_budget(name, job, work, budget))
+            .or_else(|| due_early(name, job, due, deadline));
         let before = std::mem::replace(&mut self.broken, broken.is_some());
         match broken {
             None => Promised::Deadline(due),
@@ -133,6 +121,23 @@ impl Task {
             Some(broken) => Promised::Broken(broken),
         }
     }
+}
+
+/// The premise that a job needs no more than its budget, if it failed.
+fn beyond_budget(name: &str, job: &RunJob, work: u64, budget: Span) -> Option<Premise> {
+    (work > budget.0).then(|| {
+        let (task, release) = (name.to_owned(), job.release);
+        Premise::Budget { task, release, needed: Span(work), declared: budget }
+    })
+}
+
+/// The premise that a job is due no sooner than reserved, if it failed.
+fn due_early(name: &str, job: &RunJob, due: Time, deadline: Span) -> Option<Premise> {
+    let within = due.since(job.release);
+    (within < deadline).then(|| {
+        let (task, release) = (name.to_owned(), job.release);
+        Premise::Deadline { task, release, within, declared: deadline }
+    })
 }
 
 /// The job, if it was late by more than the tolerance.

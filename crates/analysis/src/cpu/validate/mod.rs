@@ -25,7 +25,7 @@ mod walk;
 use std::error::Error;
 use std::fmt;
 
-use laxity_core::{Span, Time};
+use laxity_core::{PolicyInfo, Span, Time};
 use laxity_cpu::Service;
 use laxity_cpu::registry::find;
 use laxity_results::csv::cpu_run::{CpuRunRecord, RequestRow, RunRow};
@@ -319,9 +319,7 @@ pub fn validate(
     if run.live.is_some() {
         return Err(CpuValidateError::Live(true));
     }
-    let options = &scenario.policy.options;
-    let unknown = || CpuValidateError::UnknownPolicy(run.policy.clone());
-    let info = find(&run.policy).ok_or_else(unknown)?;
+    let info = policy_of(run)?;
     if run.tasks.len() != tasks.len() || run.tasks.iter().zip(tasks).any(|(a, b)| *a != b.name) {
         return Err(CpuValidateError::OtherTasks);
     }
@@ -343,12 +341,11 @@ pub fn validate(
         }
     }
     if !info.keeps_deadlines {
-        let slices = run.rows.iter().filter(|row| matches!(row, RunRow::Slice(_))).count();
         let illegal = Some(CpuFault::NoServers);
-        return Ok(CpuValidation { slices, illegal, ..CpuValidation::default() });
+        return Ok(CpuValidation { illegal, ..not_judged(run) });
     }
-    let waits = run.policy == "bebs-credit" && options.bebs_credit.wakeup_granularity > Span::ZERO;
-    Ok(judge(run, CpuRules { wakeups_wait: waits, live: None }))
+    let granularity = scenario.policy.options.bebs_credit.wakeup_granularity;
+    Ok(judge(run, CpuRules { wakeups_wait: wakeups_wait(run, granularity), live: None }))
 }
 
 /// Judges the record of a live CPU, which needs no scenario: reservations are in it as requests.
@@ -360,17 +357,29 @@ pub fn validate_live(
     tolerance: Span,
 ) -> Result<CpuValidation, CpuValidateError> {
     let live = run.live.ok_or(CpuValidateError::Live(false))?;
-    let unknown = || CpuValidateError::UnknownPolicy(run.policy.clone());
-    let info = find(&run.policy).ok_or_else(unknown)?;
+    let info = policy_of(run)?;
     if !info.keeps_deadlines || info.sched_ext().is_none() {
         return Err(CpuValidateError::NoDeadlines(run.policy.clone()));
     }
     if live.lost > 0 {
-        let slices = run.rows.iter().filter(|row| matches!(row, RunRow::Slice(_))).count();
-        return Ok(CpuValidation { slices, lost: live.lost, ..CpuValidation::default() });
+        return Ok(CpuValidation { lost: live.lost, ..not_judged(run) });
     }
-    let waits = run.policy == "bebs-credit" && live.wakeup_granularity > Span::ZERO;
-    Ok(judge(run, CpuRules { wakeups_wait: waits, live: Some(Live { tolerance }) }))
+    let wakeups_wait = wakeups_wait(run, live.wakeup_granularity);
+    Ok(judge(run, CpuRules { wakeups_wait, live: Some(Live { tolerance }) }))
+}
+
+fn policy_of(run: &CpuRunRecord) -> Result<&'static PolicyInfo, CpuValidateError> {
+    find(&run.policy).ok_or_else(|| CpuValidateError::UnknownPolicy(run.policy.clone()))
+}
+
+/// A verdict that has counted slices only.
+fn not_judged(run: &CpuRunRecord) -> CpuValidation {
+    let slices = run.rows.iter().filter(|row| matches!(row, RunRow::Slice(_))).count();
+    CpuValidation { slices, ..CpuValidation::default() }
+}
+
+fn wakeups_wait(run: &CpuRunRecord, granularity: Span) -> bool {
+    run.policy == "bebs-credit" && granularity > Span::ZERO
 }
 
 /// The cluster of each CPU of a scenario, as records name them.

@@ -130,11 +130,7 @@ impl Servers {
         self.admit(rows);
         for row in rows {
             let promise = match later(&self.all[row.slot as usize], row) {
-                Err(_) if self.live && row.kind == RunKind::Shared => {
-                    let mut promise = self.all[row.slot as usize].promise.clone();
-                    promise.reset(row.at.0, &stated(row, row.from.0.max(row.at.0)));
-                    Ok(promise)
-                }
+                Err(_) if self.live && row.kind == RunKind::Shared => Ok(self.taken(row)),
                 judged => judged,
             };
             self.enter(row, promise.map_err(|wrong| (row.slot, wrong))?);
@@ -147,14 +143,19 @@ impl Servers {
     pub(super) fn accept(&mut self, now: u64, rows: &[ServerRow], reset: bool) {
         self.admit(rows);
         for row in rows {
-            let mut promise = self.all[row.slot as usize].promise.clone();
-            promise.reset(now, &stated(row, row.from.0.max(now)));
-            self.enter(row, promise);
+            self.enter(row, self.taken(row));
         }
         for server in self.all.iter_mut().filter(|server| reset && !server.is_hard()) {
             server.promise.retire(now, &mut server.past);
             server.promise.forgive(now);
         }
+    }
+
+    /// The promise of a row as it is.
+    fn taken(&self, row: &ServerRow) -> Promise {
+        let mut promise = self.all[row.slot as usize].promise.clone();
+        promise.reset(row.at.0, &stated(row, row.from.0.max(row.at.0)));
+        promise
     }
 
     /// Makes places for servers that have none yet.

@@ -11,6 +11,7 @@
 //! tasks poll|await LEAST MOST SEED TIME   computes or sleeps until events LEAST to MOST apart;
 //!                                  prints the response times
 //! tasks arrivals PERIOD BYTES      frames on standard input; prints how many were late
+//! tasks rounds SECONDS             prints how often it has computed the same in that time
 //! tasks hog COUNT SECONDS          COUNT CPU-bound threads; prints the CPU time of each
 //! tasks forks COUNT                COUNT processes, up to 20 at once, which end at once
 //! tasks compile JOBS SEED TIME     processes that read and compute, JOBS at once, for TIME
@@ -68,6 +69,7 @@ fn run() -> std::io::Result<()> {
             let work = || random.normal(mean, variability);
             jobs_of(Duration::from_micros(period), count, Grid::Moves, |_| false, work);
         }
+        (Some("rounds"), &[seconds]) => rounds(Duration::from_secs(seconds)),
         (Some("hog"), &[count, seconds]) => hogs(count, Duration::from_secs(seconds)),
         (Some("forks"), &[count]) => forks(count),
         (Some("poll"), &[least, most, seed, time]) => {
@@ -95,7 +97,7 @@ fn run() -> std::io::Result<()> {
         (Some("echo"), []) => loads::echo()?,
         _ => {
             eprintln!(
-                "tasks periodic|respond|frames|poll|await|arrivals|hog|forks|compile|packets|together|lend|pass \
+                "tasks periodic|respond|frames|poll|await|arrivals|rounds|hog|forks|compile|packets|together|lend|pass \
                  ..."
             );
             std::process::exit(2);
@@ -184,6 +186,17 @@ fn jobs_of(
     let missed = times.iter().filter(|t| grid != Grid::Gap && **t > gap).count();
     print!("jobs {} missed {missed} ", times.len());
     print_times(times);
+}
+
+/// Prints how often it has computed the same in a time: unlike CPU time no kernel counts it wrongly.
+fn rounds(time: Duration) {
+    let until = Instant::now() + time;
+    let mut rounds = 0;
+    while Instant::now() < until {
+        work(1000);
+        rounds += 1;
+    }
+    println!("rounds {rounds}");
 }
 
 fn hogs(count: u64, time: Duration) {
