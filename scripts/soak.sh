@@ -5,7 +5,7 @@
 # Of the live parts, in the virtual machine, for so many minutes of its time: a link in the kernel and its exporter, a
 # bridge, a media server and its receiver, the CPUs' scheduler, the broker, a reserved task, the page of `laxity web`;
 # with traffic, floods, changes and reservations every five minutes. Memory, descriptors, threads, deadlines and counters
-# are checked. Twelve hours take some forty minutes of one core.
+# are checked. Twelve hours take some fifty minutes of one core.
 #
 #   usage: soak.sh [PACKETS]         default 1000000000
 #          soak.sh live [MINUTES]    default 720

@@ -16,7 +16,7 @@ long_commands=(
     compare-cpu downloads_leave_the_ping_alone three_of_four_cpus live_traffic_keeps_its_deadlines
     what_comes_in_is_scheduled cpu_hard:: six_thousand_changes search- links_survive_faults
     reservations_hold_and_best_effort real_time_flows_meet_deadlines cpu_clusters:: one_of_two_cpus
-    link_changes_lose_no_packet after_a_stall commands_leave_nothing_behind unprivileged_programs
+    link_changes_lose_no_packet after_a_stall commands_leave_nothing_behind unprivileged_programs records_of_two
     verifier_cost_is_as_recorded python.sh site.sh proofs.sh compare-internet run_hooks_give reservations_hold_on loom.sh
     run_state_is_inferred compare-link misses_after_preemption clients_of_realtimekit stalls-
 )

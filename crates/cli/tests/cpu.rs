@@ -543,4 +543,33 @@ mod live {
         }
         assert!(text.ends_with("disabled\nkernel content\n"), "{text}");
     }
+
+    /// Records of two processors are legal under both policies that have servers, also when a reservation changes
+    /// meanwhile, with a tolerance of some turns of the emulator; one with a later deadline is not.
+    ///
+    /// Fails when a release by a late timer is judged as one of then (tried: `bebs`, whose deadlines are due 6 us
+    /// earlier), and when jobs after one beyond its budget stay unpromised (tried: a period for each begun budget).
+    #[test]
+    fn records_of_two_cpus_are_legal() {
+        if !available() {
+            return;
+        }
+        let programs =
+            [stripped(Path::new(env!("CARGO_BIN_EXE_laxity"))), stripped(&tool("tasks"))];
+        let options = ["--for", "cpu", "--smp", "2"];
+        let policies = ["bebs-credit", "bebs"];
+        let text = machine::run_with(&options, "records.sh", &policies, &programs, &[]);
+        for policy in policies {
+            assert_contains(part(&text, &format!("recorded under {policy}")), &["ended with 0\n"]);
+            let judged = part(&text, &format!("judged under {policy}"));
+            let legal = "legal run and premises hold, so nothing is late\n";
+            assert_eq!(judged.matches(legal).count(), 2, "{judged}");
+            let jobs = judged.lines().filter_map(|l| l.strip_suffix(" jobs:")?.rsplit(' ').next());
+            let jobs: u32 = jobs.map(|jobs| jobs.parse::<u32>().expect("a number")).sum();
+            assert!(jobs > 150, "{judged}");
+            let changed = part(&text, &format!("changed under {policy}"));
+            assert_contains(changed, &["and its server at", "ended with 1\n"]);
+        }
+        assert!(text.ends_with("kernel content\n"), "{text}");
+    }
 }

@@ -137,7 +137,7 @@ end,30000000
 ";
 
 /// Fails when a live record is not judged, when a departure within the tolerance is refused or one beyond it is not (of
-/// the order, of a budget, of slices that overlap), and when a gap is taken for a legal run.
+/// the order, of a budget, of slices that overlap, of a release), and when a gap is taken for a legal run.
 #[test]
 fn live_records_are_judged_with_a_tolerance() {
     let folder = Folder::new("validate-cpu-live");
@@ -176,7 +176,10 @@ fn live_records_are_judged_with_a_tolerance() {
         &[],
         "a premise failed: the job of audio (7)",
     );
-    no("job,0,10950000,", "job,0,9000000,", &[], "a premise failed: the job of audio (7)");
+    // It has executed half of its budget, so its server serves the next job in time after half of a period.
+    no("job,0,10950000,", "job,0,5700000,", &[], "a premise failed: the job of audio (7)");
+    let unserved = "at 5.9 ms a job of audio (7) was released, and its server was not ready";
+    no("job,0,10950000,", "job,0,5900000,", &[], unserved);
     no("live,2,0", "live,2,17", &[], "not judged: the record has a gap, 17 events were lost");
     // The scheduler forgives what a task executes until the timer ends its budget: its next release stays.
     let (head, _) = LIVE.split_once("slice,1050000").expect("a slice");
@@ -188,6 +191,18 @@ fn live_records_are_judged_with_a_tolerance() {
     judged(&overrun(3_150_000), &[]).succeeds();
     let ran = judged(&overrun(3_350_000), &[]);
     assert!(ran.code == Some(1) && ran.out.contains("had no budget left"), "{ran:#?}");
+    // The timer of that release is 60 us late, the deadline is none the later for it; one beyond the tolerance is judged
+    // as a release of then.
+    let late = |at: u64| {
+        let (text, at_end) = (overrun(3_150_000), format!("end,{}\n", 21_000_000));
+        let released = "ready,hard,2,2000000,21000000";
+        let row = format!("server,{at},4,timer,0,0,{released},,{at},0,0,0,0,14411518807585587\n");
+        text.replace("end,3150000\n", &(row + &at_end))
+    };
+    let kept = judged(&late(11_060_000), &[]);
+    assert!(!kept.out.contains("gives its budget by"), "{kept:#?}");
+    let ran = judged(&late(11_260_000), &[]);
+    assert!(ran.code == Some(1) && ran.out.contains("gives its budget by"), "{ran:#?}");
     let berate = LIVE.replacen("bebs-credit", "berate", 1);
     judged(&berate, &[]).fails(2, &["berate has no servers with deadlines"]);
     judged(LIVE, &[&file("scenarios/desktop.toml")]).fails(2, &["without a scenario"]);

@@ -28,7 +28,7 @@ pub(super) struct Task {
     last: Option<(RunJob, bool)>,
     /// A premise failed: later jobs of the task may be late too.
     broken: bool,
-    /// On live CPUs, the next release of a server that serves the jobs so far in time.
+    /// On live CPUs, when its server has caught up with the jobs so far.
     caught_up: Option<Time>,
 }
 
@@ -93,9 +93,9 @@ impl Task {
         Promised::Deadline(due)
     }
 
-    /// The same of a live job. Timers wake tasks a little sooner or later; and the jobs of a task that once needed more
-    /// than its budget are promised again when its server has caught up, after as many periods as they needed
-    /// budgets.
+    /// The same of a live job. Timers wake tasks a little sooner or later. A job that comes before its server has
+    /// caught up with those before it is not promised: it shares their budget. The server catches up after a period for
+    /// each budget that they needed, and in proportion, unless deadlines are shorter than periods.
     pub(super) fn live_job(&mut self, name: &str, job: &RunJob, work: u64, live: Live) -> Promised {
         let release = job.release;
         let Some(due) = job.deadline else { return Promised::Nothing };
@@ -103,12 +103,16 @@ impl Task {
             return Promised::Nothing;
         };
         let served = self.caught_up.map_or(release, |at| at.max(release));
-        let periods = work.div_ceil(budget.0.max(1)).max(1);
-        self.caught_up = Some(Time(served.0.saturating_add(periods.saturating_mul(period.0))));
-        let waits = served.since(release);
-        let of_period = (waits > live.tolerance).then(|| {
-            let (task, distance) = (name.to_owned(), Span(period.0.saturating_sub(waits.0)));
-            Premise::Period { task, release, distance, declared: period }
+        let needs = match deadline < period {
+            true => u128::from(work.div_ceil(budget.0.max(1)).max(1)) * u128::from(period.0),
+            false => (u128::from(work) * u128::from(period.0)).div_ceil(budget.0.max(1).into()),
+        };
+        let needs = u64::try_from(needs).unwrap_or(u64::MAX);
+        self.caught_up = Some(Time(served.0.saturating_add(needs)));
+        let before = self.last.replace((*job, true));
+        let of_period = (served.since(release) > live.tolerance).then(|| {
+            let distance = before.map_or(Span::ZERO, |(last, _)| release.since(last.release));
+            Premise::Period { task: name.to_owned(), release, distance, declared: period }
         });
         let broken = of_period
             .or_else(|| beyond_budget(name, job, work, budget))

@@ -19,6 +19,8 @@ pub(super) struct Server {
     /// What it executed beyond the budget since then.
     pub beyond: u64,
     replenished: u64,
+    /// While it is expired: its release.
+    release: Option<u64>,
     pub ready_since: u64,
     promise: Promise,
     /// Steps of the promise that are over.
@@ -36,6 +38,7 @@ impl Server {
             left: 0,
             beyond: 0,
             replenished: 0,
+            release: None,
             ready_since: 0,
             promise: Promise::new(now),
             past: vec![(now, 0)],
@@ -105,8 +108,9 @@ pub(super) struct Servers {
     pub all: Vec<Server>,
     /// Ready ones by deadline.
     pub ready: BTreeSet<(u64, u32)>,
-    /// Of a live CPU, whose scheduler learns of execution later: changes of best effort are taken as they are.
-    pub live: bool,
+    /// The tolerance of a live CPU. Its scheduler learns of execution later, so changes of best effort are taken as they
+    /// are, and its timers may be so late.
+    pub live: Option<u64>,
     /// Expired ones that are not hard.
     pub expired: BTreeSet<u32>,
     reserved: usize,
@@ -129,8 +133,8 @@ impl Servers {
     pub(super) fn call(&mut self, rows: &[ServerRow]) -> Result<(), (u32, Wrong)> {
         self.admit(rows);
         for row in rows {
-            let promise = match later(&self.all[row.slot as usize], row) {
-                Err(_) if self.live && row.kind == RunKind::Shared => Ok(self.taken(row)),
+            let promise = match later(&self.all[row.slot as usize], row, self.live) {
+                Err(_) if self.live.is_some() && row.kind == RunKind::Shared => Ok(self.taken(row)),
                 judged => judged,
             };
             self.enter(row, promise.map_err(|wrong| (row.slot, wrong))?);
@@ -184,7 +188,7 @@ impl Servers {
         for row in rows {
             let server = &self.all[row.slot as usize];
             let promise = match row.kind {
-                RunKind::Hard | RunKind::Constrained => later(server, row),
+                RunKind::Hard | RunKind::Constrained => later(server, row, self.live),
                 RunKind::Soft | RunKind::Shared => reset(server, row),
             };
             self.enter(row, promise.map_err(|wrong| (row.slot, wrong))?);
@@ -218,6 +222,7 @@ impl Servers {
             server.beyond = 0;
         }
         server.replenished = row.replenished;
+        server.release = row.release.map(|release| release.0);
         server.promise = promise;
         server.state = row.state;
         server.kind = row.kind;
@@ -268,12 +273,14 @@ fn stated(row: &ServerRow, from: u64) -> Stated {
 }
 
 /// The promise after a row by the rule that changes begin at the zero-lag time.
-fn later(server: &Server, row: &ServerRow) -> Result<Promise, Wrong> {
+fn later(server: &Server, row: &ServerRow, live: Option<u64>) -> Result<Promise, Wrong> {
     let now = row.at.0;
     let mut promise = server.promise.clone();
     let ready = row.state == RunState::Ready;
     if ready && server.state != RunState::Ready {
-        promise.advance(now);
+        // A late timer of a live CPU delays what its server may execute, not the server's release.
+        let released = server.release.filter(|at| now.saturating_sub(*at) <= live.unwrap_or(0));
+        promise.advance(released.map_or(now, |at| at.min(now)));
     }
     // A server that is not ready executes nothing until it is, and needs no share: the change may come sooner.
     let unneeded = matches!(row.state, RunState::Leaving | RunState::Vacant)

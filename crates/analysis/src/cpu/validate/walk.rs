@@ -40,7 +40,9 @@ pub fn judge(run: &CpuRunRecord, rules: CpuRules) -> CpuValidation {
     for (cpu, k) in run.clusters.iter().enumerate() {
         clusters[*k as usize].cpus.push(cpu as u32);
     }
-    clusters.iter_mut().for_each(|cluster| cluster.servers.live = rules.live.is_some());
+    clusters
+        .iter_mut()
+        .for_each(|cluster| cluster.servers.live = rules.live.map(|live| live.tolerance.0));
     let mut slices: Vec<Vec<RunSlice>> = vec![Vec::new(); run.clusters.len()];
     for row in &run.rows {
         if let RunRow::Slice(slice) = row {

@@ -1,0 +1,39 @@
+# shellcheck shell=sh
+# Runs in the virtual machine, on two processors, under each policy named: records both CPUs while two reservations
+# hold, one of which changes, beside best effort; `laxity validate` judges the record, also with one budget changed.
+# The emulator runs the processors in turns of at most 1 ms, and one out of turn executes nothing.
+set -eu
+# shellcheck source=vm/guest/checks.sh
+. ./checks.sh
+for policy; do
+    rm -f /tmp/over /tmp/recorded
+    laxity cpu up --policy "$policy" --record /tmp/run.csv --duration 3s >/tmp/recorded 2>&1 &
+    recorder=$!
+    wait_for grep -q recorded /tmp/recorded
+    tasks periodic 10000 2000 1000 /tmp/over >/tmp/one &
+    one=$!
+    tasks periodic 40000 6000 1000 /tmp/over >/tmp/two &
+    two=$!
+    laxity cpu reserve $one --runtime 4ms --period 10ms
+    laxity cpu reserve $two --runtime 10ms --period 40ms
+    tasks hog 3 1 >/dev/null &
+    tasks respond 4000 100 50 >/dev/null &
+    sleep 1
+    laxity cpu release $one
+    laxity cpu reserve $one --runtime 5ms --period 10ms
+    echo "== recorded under $policy"
+    with_status wait $recorder
+    : >/tmp/over
+    wait
+    echo "== judged under $policy"
+    with_status laxity validate --tolerance 4ms /tmp/run.csv
+    echo "== changed under $policy"
+    awk -F , -v OFS=, '$1 == "server" && $4 == "wake" && $7 == "ready" && $8 == "hard" && n++ > 50 && !done {
+        done = 1
+        $11 += 9000000
+    }
+    { print }' /tmp/run.csv >/tmp/changed.csv
+    with_status laxity validate --tolerance 4ms /tmp/changed.csv
+    laxity cpu down
+done
+judge_kernel
