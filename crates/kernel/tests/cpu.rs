@@ -9,6 +9,8 @@ mod machine;
 #[path = "support/verified.rs"]
 mod verified;
 
+use std::collections::BTreeSet;
+
 use machine::{VmOutput, available, number, part, program, tool};
 
 /// The output of a script; `None` where there is no virtual machine.
@@ -297,6 +299,36 @@ fn reservations_hold_on(processors: usize, policy: &str) {
         assert!(number(line, "jobs", "mean_us") < 12_000, "{text}");
     }
     assert!(text.ends_with("disabled\nkernel content\n"), "{text}");
+}
+
+/// On two packages of two cores of two threads, a started thread gets a CPU of the core beside its parent's: not one of
+/// the other package, whose cache is another, nor the parent's own second thread while a core idles. Two reservations
+/// are on cores of their own, and none of their jobs is late beside 20 tasks that compute.
+///
+/// Fails when any idle CPU will do (`scx_bpf_pick_idle_cpu`: 40 of 60 in the other package).
+#[test]
+fn eight_cpus_in_two_packages_are_used_as_they_are() {
+    let smp = ["--smp", "8,sockets=2,cores=2,threads=2"];
+    let Some(text) = run("near.sh", &[], &smp) else { return };
+    assert!(text.contains("cpu 3 core 2-3 cache 0-3\n"), "no such packages: {text}");
+    let places = text.lines().find_map(|line| line.strip_prefix("places ")).expect("places");
+    let places: Vec<(u32, u32)> = places
+        .split(' ')
+        .filter_map(|place| place.split_once('>'))
+        .map(|(from, to)| (from.parse().expect("a CPU"), to.parse().expect("a CPU")))
+        .collect();
+    assert_eq!(places.len(), 60, "{text}");
+    let near = |(from, to): &&(u32, u32)| from / 4 == to / 4 && from / 2 != to / 2;
+    assert!(places.iter().filter(near).count() >= 55, "{text}");
+    let held: BTreeSet<u64> = text
+        .lines()
+        .filter(|line| line.starts_with("held "))
+        .map(|line| number(line, "held", "cpu") / 2)
+        .collect();
+    assert_eq!(held.len(), 2, "two of one core: {text}");
+    let jobs: Vec<&str> = text.lines().filter(|line| line.starts_with("jobs 50 ")).collect();
+    assert!(jobs.len() == 2 && jobs.iter().all(|l| number(l, "jobs", "missed") == 0), "{text}");
+    assert!(text.ends_with("kernel content\n"), "{text}");
 }
 
 #[test]

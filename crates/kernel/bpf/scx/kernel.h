@@ -220,6 +220,8 @@ void scx_bpf_kick_cpu(s32 cpu, u64 flags) __ksym;
 s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym;
 bool scx_bpf_test_and_clear_cpu_idle(s32 cpu) __ksym;
 s32 scx_bpf_pick_idle_cpu(const struct cpumask *allowed, u64 flags) __ksym;
+s32 scx_bpf_select_cpu_dfl(struct task_struct *p, s32 before, u64 wake_flags, bool *is_idle) __ksym
+		__weak;
 void scx_bpf_exit_bstr(s64 code, const char *format, u64 *data, u32 data__sz) __ksym;
 void *bpf_rdonly_cast(const void *at, u32 type) __ksym;
 /* Since 6.19; replaces direct writes to the task. */

@@ -17,6 +17,23 @@
 #include "cgroup.h"
 #include "run_hooks.h"
 
+/* Takes an idle CPU for a task, negative if there is none. The kernel prefers a core without other
+ * tasks, and among such CPUs the last one, then those that share its cache, then its node. It is not
+ * told of SCX_WAKE_SYNC, for which it would leave the task to the waker's CPU while others idle. */
+LX_INLINE s32 lx_idle_near(struct task_struct *p, s32 before)
+{
+	bool is_idle = 0;
+	s32 cpu;
+
+	if (bpf_ksym_exists(scx_bpf_select_cpu_dfl)) {
+		cpu = scx_bpf_select_cpu_dfl(p, before, 0, &is_idle);
+		return is_idle ? cpu : -1;
+	}
+	if (scx_bpf_test_and_clear_cpu_idle(before))
+		return before;
+	return scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+}
+
 SEC("struct_ops/select_cpu")
 int laxity_select_cpu(u64 *ctx)
 {
@@ -31,9 +48,7 @@ int laxity_select_cpu(u64 *ctx)
 	t = lx_task_of(p, NULL);
 	if (t && lx_bound_reservation(t))
 		return lx_bound_cpu(t);
-	if (scx_bpf_test_and_clear_cpu_idle(before))
-		return before;
-	cpu = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+	cpu = lx_idle_near(p, before);
 	if (cpu >= 0)
 		return cpu;
 	if (!(ctx[2] & SCX_WAKE_FORK))

@@ -20,6 +20,8 @@
 //!                                  several wake together; prints as `periodic`
 //! tasks lend HOLD GAP MS           computes, with a lock for HOLD of HOLD and GAP, for which a thread of
 //!                                  SCHED_FIFO waits; prints how often it waited, and the CPU time of the holder
+//! tasks places COUNT               starts COUNT threads, one after the other; prints `FROM>TO`, the CPUs of the
+//!                                  starting and the started thread, for each
 //! tasks pass ROUNDS                a byte to another process and back; prints the time of a round
 //! ```
 #![forbid(unsafe_code)]
@@ -31,7 +33,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use laxity_tools_kernel::random::Random;
-use rustix::thread::ClockId;
+use rustix::thread::{ClockId, sched_getcpu};
 use rustix::time::clock_gettime;
 
 use events::Waiting;
@@ -93,17 +95,31 @@ fn run() -> std::io::Result<()> {
         (Some("lend"), &[hold, gap, ms]) => {
             loads::lend(hold, gap, Duration::from_millis(ms))?;
         }
+        (Some("places"), &[count]) => places(count),
         (Some("pass"), &[rounds]) => loads::pass(rounds)?,
         (Some("echo"), []) => loads::echo()?,
         _ => {
             eprintln!(
-                "tasks periodic|respond|frames|poll|await|arrivals|rounds|hog|forks|compile|packets|together|lend|pass \
-                 ..."
+                "tasks periodic|respond|frames|poll|await|arrivals|rounds|hog|forks|compile|packets|together|lend \
+                 |places|pass ..."
             );
             std::process::exit(2);
         }
     }
     Ok(())
+}
+
+/// Starts threads one after the other and prints the CPUs from which and on which.
+fn places(count: u64) {
+    for _ in 0..count {
+        let from = sched_getcpu();
+        let started = std::thread::spawn(sched_getcpu);
+        // This thread keeps its CPU until the other one has started.
+        work(100_000);
+        let to = started.join().expect("a thread");
+        print!(" {from}>{to}");
+    }
+    println!();
 }
 
 /// CPU time of this thread.
