@@ -1,9 +1,11 @@
 (* certify FILE [changed]: exits with 0 if the checks that Coq extracts accept each block of the certificates in FILE,
    of the format that docs/reference/certificate.md describes; with `changed`, if they refuse each block.
-   certify FILE FACTS: likewise, and the facts must be those of FACTS, which `laxity certify --facts` prints. *)
+   certify FILE FACTS: likewise, and the facts must be those of FACTS, which `laxity certify --facts` prints.
+   Flows with service curves are refused with 3: what Coq extracts does not judge them, only `laxity certify`. *)
 open Certificates
 
 exception Wrong of int * string
+exception Not_judged of int
 
 (* A line without spaces around, and without what ends lines elsewhere. *)
 let trimmed line =
@@ -101,6 +103,7 @@ let rec flows id =
   match after "flow" with
   | None -> []
   | Some _ ->
+    if after "packets" <> None then raise (Not_judged (place () - 1));
     let deadline = one "deadline" in
     let packet = one "packet" in
     let sends =
@@ -196,4 +199,8 @@ let () =
     done;
     Printf.printf "%d accepted, %d refused\n" !accepted !refused;
     exit (if !accepted + !refused > 0 && (if changed then !accepted else !refused) = 0 then 0 else 1)
-  with Wrong (at, expected) -> Printf.printf "line %d: expected %s\n" at expected; exit 1
+  with
+  | Wrong (at, expected) -> Printf.printf "line %d: expected %s\n" at expected; exit 1
+  | Not_judged at ->
+    Printf.printf "line %d: this checker does not judge service curves, `laxity certify` does\n" at;
+    exit 3
