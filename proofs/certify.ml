@@ -1,11 +1,9 @@
 (* certify FILE [changed]: exits with 0 if the checks that Coq extracts accept each block of the certificates in FILE,
    of the format that docs/reference/certificate.md describes; with `changed`, if they refuse each block.
-   certify FILE FACTS: likewise, and the facts must be those of FACTS, which `laxity certify --facts` prints.
-   Flows with service curves are refused with 3: what Coq extracts does not judge them, only `laxity certify`. *)
+   certify FILE FACTS: likewise, and the facts must be those of FACTS, which `laxity certify --facts` prints. *)
 open Certificates
 
 exception Wrong of int * string
-exception Not_judged of int
 
 (* A line without spaces around, and without what ends lines elsewhere. *)
 let trimmed line =
@@ -82,6 +80,7 @@ let rec many keyword read =
 
 let wrong () = raise (Wrong (place (), "as many numbers"))
 let two = function [ a; b ] -> (a, b) | _ -> wrong ()
+let piece = function [ n; d; level; rise; over ] -> link_piece n d level rise over | _ -> wrong ()
 let three = function [ a; b; c ] -> starting_line a b c | _ -> wrong ()
 
 (* The checks make a list of all steps of a block. More than crates/certify follows are refused without that. *)
@@ -103,16 +102,24 @@ let rec flows id =
   match after "flow" with
   | None -> []
   | Some _ ->
-    if after "packets" <> None then raise (Not_judged (place () - 1));
-    let deadline = one "deadline" in
-    let packet = one "packet" in
-    let sends =
-      match (many "bucket" two, numbers "periodic") with
-      | (burst, rate) :: more, None -> Buckets (burst, rate, more)
-      | [], Some [ size; period; jitter ] -> Periodic (size, period, jitter)
-      | _ -> wrong ()
+    let flow =
+      match numbers "packets" with
+      | Some [ smallest; packet ] ->
+        let first, more = match many "piece" piece with p :: more -> (p, more) | [] -> wrong () in
+        let limits = many "bucket" two in
+        link_flow id Z0 packet (Served (smallest, first, more, limits))
+      | Some _ -> wrong ()
+      | None ->
+        let deadline = one "deadline" in
+        let packet = one "packet" in
+        let sends =
+          match (many "bucket" two, numbers "periodic") with
+          | (burst, rate) :: more, None -> Buckets (burst, rate, more)
+          | [], Some [ size; period; jitter ] -> Periodic (size, period, jitter)
+          | _ -> wrong ()
+        in
+        link_flow id deadline packet sends
     in
-    let flow = link_flow id deadline packet sends in
     flow :: flows (id + 1)
 
 let link () =
@@ -124,15 +131,20 @@ let link () =
   in
   let facts = link_facts rate best_effort backlog paper (flows 0) in
   word "proof";
+  let steps corners =
+    match after "steps" with
+    | Some (at, words) -> Some (corners, steps_of at words)
+    | None -> None
+  in
   let rec shapes () =
     match numbers "corners" with
     | Some corners -> (corners, Z0) :: shapes ()
     | None ->
-      (match after "steps" with
-       | Some (at, words) ->
-         let count = steps_of at words in
-         ([], count) :: shapes ()
-       | None -> [])
+      (match numbers "first" with
+       | Some first ->
+         let shape = match steps first with Some shape -> shape | None -> wrong () in
+         shape :: shapes ()
+       | None -> (match steps [] with Some shape -> shape :: shapes () | None -> []))
   in
   let corners, followed = List.split (shapes ()) in
   let horizon = one "horizon" in
@@ -199,8 +211,4 @@ let () =
     done;
     Printf.printf "%d accepted, %d refused\n" !accepted !refused;
     exit (if !accepted + !refused > 0 && (if changed then !accepted else !refused) = 0 then 0 else 1)
-  with
-  | Wrong (at, expected) -> Printf.printf "line %d: expected %s\n" at expected; exit 1
-  | Not_judged at ->
-    Printf.printf "line %d: this checker does not judge service curves, `laxity certify` does\n" at;
-    exit 3
+  with Wrong (at, expected) -> Printf.printf "line %d: expected %s\n" at expected; exit 1
