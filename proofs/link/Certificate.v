@@ -855,7 +855,8 @@ Fixpoint blocks_are (most : Z) (more : list (Z * Z)) : bool :=
   match more with
   | [] => most =? 0
   | (until, next) :: r =>
-      existsb (fun f => negb (is_served f) && (packet f =? most) && (deadline f =? until)) (flows l) && (next <? most) && blocks_are next r
+      existsb (fun f => negb (is_served f) && (packet f =? most) && (deadline f =? until)) (flows l) &&
+      (next <? most) && blocks_are next r
   end.
 
 Definition canonical (c : certificate) : bool :=

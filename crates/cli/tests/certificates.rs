@@ -267,8 +267,8 @@ fn certificates_agree_with_the_admission_of_links() {
 }
 
 // Fails when certificates of service curves and `check` decide differently, or the certified curve is below that of
-// `check`, or above it by more than the steps of ticks; with slopes that are rounded up it may be below. Tried with certificates whose
-// curve leaves out packets of flows that were served ahead.
+// `check`, or above it by more than the steps of ticks; with slopes that are rounded up it may be below. Tried with
+// certificates whose curve leaves out packets of flows that were served ahead.
 #[test]
 fn certificates_agree_with_the_admission_of_service_curves() {
     let mut random = Random(23);
