@@ -6,6 +6,7 @@ From Laxity Require common.Sweep link.Certificate cpu.Certificate.
 Extraction Language OCaml.
 
 Definition link_flow := link.Certificate.Build_flow.
+Definition link_piece := link.Certificate.Build_piece.
 Definition link_facts := link.Certificate.Build_link.
 Definition link_proof := link.Certificate.Build_certificate.
 Definition link_accepts := link.Certificate.accepts.
@@ -16,4 +17,4 @@ Definition cpu_accepts := cpu.Certificate.accepts.
 Definition starting_line := common.Sweep.Build_event.
 
 Extraction "certificates.ml" Z.add Z.mul Z.opp starting_line
-  link_flow link_facts link_proof link_accepts cpu_asked cpu_facts cpu_proof cpu_accepts.
+  link_flow link_piece link_facts link_proof link_accepts cpu_asked cpu_facts cpu_proof cpu_accepts.

@@ -80,6 +80,7 @@ let rec many keyword read =
 
 let wrong () = raise (Wrong (place (), "as many numbers"))
 let two = function [ a; b ] -> (a, b) | _ -> wrong ()
+let piece = function [ n; d; level; rise; over ] -> link_piece n d level rise over | _ -> wrong ()
 let three = function [ a; b; c ] -> starting_line a b c | _ -> wrong ()
 
 (* The checks make a list of all steps of a block. More than crates/certify follows are refused without that. *)
@@ -101,15 +102,24 @@ let rec flows id =
   match after "flow" with
   | None -> []
   | Some _ ->
-    let deadline = one "deadline" in
-    let packet = one "packet" in
-    let sends =
-      match (many "bucket" two, numbers "periodic") with
-      | (burst, rate) :: more, None -> Buckets (burst, rate, more)
-      | [], Some [ size; period; jitter ] -> Periodic (size, period, jitter)
-      | _ -> wrong ()
+    let flow =
+      match numbers "packets" with
+      | Some [ smallest; packet ] ->
+        let first, more = match many "piece" piece with p :: more -> (p, more) | [] -> wrong () in
+        let limits = many "bucket" two in
+        link_flow id Z0 packet (Served (smallest, first, more, limits))
+      | Some _ -> wrong ()
+      | None ->
+        let deadline = one "deadline" in
+        let packet = one "packet" in
+        let sends =
+          match (many "bucket" two, numbers "periodic") with
+          | (burst, rate) :: more, None -> Buckets (burst, rate, more)
+          | [], Some [ size; period; jitter ] -> Periodic (size, period, jitter)
+          | _ -> wrong ()
+        in
+        link_flow id deadline packet sends
     in
-    let flow = link_flow id deadline packet sends in
     flow :: flows (id + 1)
 
 let link () =
@@ -121,15 +131,20 @@ let link () =
   in
   let facts = link_facts rate best_effort backlog paper (flows 0) in
   word "proof";
+  let steps corners =
+    match after "steps" with
+    | Some (at, words) -> Some (corners, steps_of at words)
+    | None -> None
+  in
   let rec shapes () =
     match numbers "corners" with
     | Some corners -> (corners, Z0) :: shapes ()
     | None ->
-      (match after "steps" with
-       | Some (at, words) ->
-         let count = steps_of at words in
-         ([], count) :: shapes ()
-       | None -> [])
+      (match numbers "first" with
+       | Some first ->
+         let shape = match steps first with Some shape -> shape | None -> wrong () in
+         shape :: shapes ()
+       | None -> (match steps [] with Some shape -> shape :: shapes () | None -> []))
   in
   let corners, followed = List.split (shapes ()) in
   let horizon = one "horizon" in

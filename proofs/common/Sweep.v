@@ -263,6 +263,36 @@ Fixpoint joined (l : list event) : list event :=
   | [] => []
   end.
 
+(** At each instant from [t] on the lesser of two curves, of which [x] and [y] are in force; [fuel] steps. *)
+Definition begun (t : Z) (l : list event) : bool := match l with e :: _ => at_ e <=? t | [] => false end.
+Definition earlier (a b : option Z) : option Z :=
+  match a, b with Some x, Some y => Some (Z.min x y) | Some x, None => Some x | None, _ => b end.
+Definition begin_of (l : list event) : option Z := match l with e :: _ => Some (at_ e) | [] => None end.
+Definition is_before (t : Z) (until : option Z) : bool := match until with Some u => t <? u | None => true end.
+Definition from_on (t : Z) (e : event) : event := {| at_ := t; rise := rise e; level := level e |}.
+
+Fixpoint lesser (fuel : nat) (t : Z) (x : event) (xs : list event) (y : event) (ys : list event) : list event :=
+  match fuel with
+  | O => []
+  | S k =>
+      if begun t xs then match xs with n :: r => lesser k t n r y ys | [] => [] end
+      else if begun t ys then match ys with n :: r => lesser k t x xs n r | [] => [] end
+      else
+        let until := earlier (begin_of xs) (begin_of ys) in
+        let low := if line x t <=? line y t then x else y in
+        let high := if line x t <=? line y t then y else x in
+        let cross := (level high - level low) / (rise low - rise high) + 1 in
+        let crossed := if (rise high <? rise low) && is_before cross until then [from_on cross high] else [] in
+        from_on t low :: crossed ++ match until with Some u => lesser k u x xs y ys | None => [] end
+  end.
+
+Definition least_of (a b : list event) : list event :=
+  match a, b with
+  | x :: xs, y :: ys => joined (lesser (2 * (length xs + length ys) + 2) 0 x xs y ys)
+  | [], _ => b
+  | _, [] => a
+  end.
+
 (** Where the lines are least from [from] on, and the value there; [best] if that is as low. *)
 Definition lower (from : Z) (e : event) (t : Z) (best : option (Z * Z)) : option (Z * Z) :=
   if t <? from then best

@@ -118,12 +118,11 @@ Proof.
   - specialize (Before g In_g ltac:(lia) L). lia.
 Qed.
 
-(** ** Theorem: the curve bounds what a flow has due in an interval *)
-Theorem served_flow_is_bounded a D :
+Lemma served_flow_within_curve a D :
   served_by_curve -> link_run arr size start (rt ++ be) -> flow_busy a D -> a <= D ->
-  demand queue a D <= whole m s (S (D - a)).
+  demand queue a D <= S (D - a).
 Proof.
-  intros C Run BS LD. apply whole_sum; [apply (s_positive C)|apply (sizes C)|].
+  intros C Run BS LD. unfold Edf.demand.
   pose proof BS as [NI Before].
   destruct (counted_stretch size (fun q => (a <=? arr q) && (max (arr q) (dl q) <=? D)) queue)
     as [->|(u & f & v & w & Eq & Cf & Cl & First & Le)]; [lia|].
@@ -141,6 +140,15 @@ Proof.
   assert (NI' : no_idle_between (arr f) (arr (last v f))) by (intros t Ht; apply NI; lia).
   pose proof (deadline_from_starts C u f v w Eq St NI') as Dead.
   eapply Nat.le_trans; [apply (inverse C)|]. apply (curve_monotone C). lia.
+Qed.
+
+(** ** Theorem: the curve bounds what a flow has due in an interval *)
+Theorem served_flow_is_bounded a D :
+  served_by_curve -> link_run arr size start (rt ++ be) -> flow_busy a D -> a <= D ->
+  demand queue a D <= whole m s (S (D - a)).
+Proof.
+  intros C Run BS LD. apply whole_sum; [apply (s_positive C)|apply (sizes C)|].
+  apply (served_flow_within_curve a D C Run BS LD).
 Qed.
 
 (** No interval shorter than the time in which the curve reaches a smallest packet has any of it due. *)
@@ -210,20 +218,23 @@ End ServiceCurve.
 
 (** ** Theorem: flows with curves and with envelopes, and best effort by any safe rule, on one link
 
-    [curves]: the flows with curves, each its packets, curve, inverse, least and largest packet.
+    [curves]: the flows with curves, each its packets, curve, inverse, least and largest packet, and its envelope;
+    of a flow that is not policed that is whatever it sends.
     [env]: the packets of flows with envelopes. Admission counts whole packets of each curve, the
     envelopes, and as blocker a best-effort packet, a packet of an envelope flow with a longer deadline,
     or a packet of a curve flow less what this flow is counted with itself. *)
 Record curve_flow (packet : Type) :=
-  { c_queue : list packet; c_curve : nat -> nat; c_inverse : nat -> nat; c_least : nat; c_most : nat }.
+  { c_queue : list packet; c_curve : nat -> nat; c_inverse : nat -> nat; c_least : nat; c_most : nat;
+    c_limit : nat -> nat }.
 Arguments c_queue {packet} _.
 Arguments c_curve {packet} _ _.
 Arguments c_inverse {packet} _ _.
 Arguments c_least {packet} _.
 Arguments c_most {packet} _.
+Arguments c_limit {packet} _ _.
 
 Definition curve_demand {packet} (f : curve_flow packet) (t : nat) : nat :=
-  whole (c_least f) (c_most f) (c_curve f t).
+  whole (c_least f) (c_most f) (min (c_curve f t) (c_limit f t)).
 
 Section Together.
 Context {packet : Type}.
@@ -245,7 +256,8 @@ Variables (least : nat) (s_rt : nat -> nat).
 Definition bound_of_both (t : nat) : nat :=
   rt_demand flows A d t + sumf (fun f => curve_demand f t) curves.
 Definition served (f : curve_flow packet) : Prop :=
-  served_by_curve arr size dl start rt be (c_queue f) (c_curve f) (c_inverse f) (c_least f) (c_most f).
+  served_by_curve arr size dl start rt be (c_queue f) (c_curve f) (c_inverse f) (c_least f) (c_most f) /\
+  forall a b, a <= b -> sumf (fun q => on ((a <=? arr q) && (arr q <=? b)) (size q)) (c_queue f) <= c_limit f (b - a).
 Definition every_flow (a D : nat) : Prop :=
   forall f, In f curves -> flow_busy arr size dl start rt be (c_queue f) a D.
 
@@ -257,11 +269,23 @@ Lemma split_demand a D : demand arr size dl rt a D =
   demand arr size dl env a D + sumf (fun f => demand arr size dl (c_queue f) a D) curves.
 Proof. unfold rt. rewrite demand_app, demand_of_curves. reflexivity. Qed.
 
+Lemma served_demand f a D : In f curves -> a <= D -> every_flow a D ->
+  demand arr size dl (c_queue f) a D <= curve_demand f (D - a).
+Proof.
+  intros Hf LD BS. destruct (Curves f Hf) as [C Lim]. unfold curve_demand.
+  apply whole_sum; [apply (s_positive _ _ _ _ _ _ _ _ _ _ _ C)|apply (sizes _ _ _ _ _ _ _ _ _ _ _ C)|].
+  apply Nat.min_glb.
+  - apply (served_flow_within_curve arr size dl start rt be _ _ _ _ _ a D C Run (BS f Hf) LD).
+  - eapply Nat.le_trans; [|apply (Lim a D LD)]. apply sumf_le. intros q _.
+    destruct (Nat.leb_spec a (arr q)), (Nat.leb_spec (max (arr q) (dl q)) D), (Nat.leb_spec (arr q) D);
+      cbn [on andb]; lia.
+Qed.
+
 Lemma both_are_bounded a D : a <= D -> every_flow a D -> demand arr size dl rt a D <= bound_of_both (D - a).
 Proof.
   intros LD BS. rewrite split_demand. unfold bound_of_both. apply Nat.add_le_mono.
   - apply (conforming_flows_are_bounded _ _ _ _ _ flow). assumption.
-  - apply sumf_le. intros f Hf. eapply served_flow_is_bounded; try eassumption; [apply Curves, Hf|apply BS, Hf].
+  - apply sumf_le. intros f Hf. apply served_demand; assumption.
 Qed.
 
 Lemma both_beside_a_blocker x a D :
@@ -276,15 +300,15 @@ Proof.
   - apply in_flat_map in Hx. destruct Hx as (f & Hf & Hx).
     pose proof (conforming_flows_are_bounded _ _ _ _ _ _ _ _ a D Conf) as Be.
     pose proof (blocking_flow_asks_nothing arr size dl start rt be _ _ _ _ _ x a D
-                  (Curves f Hf) (BS f Hf) Hx Ax Dx) as Zero.
-    pose proof (sizes _ _ _ _ _ _ _ _ _ _ _ (Curves f Hf) x Hx) as Sx.
+                  (proj1 (Curves f Hf)) (BS f Hf) Hx Ax Dx) as Zero.
+    pose proof (sizes _ _ _ _ _ _ _ _ _ _ _ (proj1 (Curves f Hf)) x Hx) as Sx.
     specialize (Block_curve f (D - a) Hf).
     rewrite split_demand. unfold bound_of_both.
     enough (sumf (fun f => demand arr size dl (c_queue f) a D) curves + curve_demand f (D - a)
             <= sumf (fun f => curve_demand f (D - a)) curves) by lia.
     assert (Each : forall g, In g curves ->
               demand arr size dl (c_queue g) a D <= curve_demand g (D - a)).
-    { intros g Hg. eapply served_flow_is_bounded; try eassumption; [apply Curves, Hg|apply BS, Hg]. }
+    { intros g Hg. apply served_demand; assumption. }
     clear -Hf Each Zero. induction curves as [|g r IH]; [destruct Hf|].
     cbn [sumf]. destruct Hf as [->|Hf].
     + pose proof (sumf_le _ _ r (fun g Hg => Each g (or_intror Hg))). lia.
@@ -306,7 +330,7 @@ Proof.
       - rewrite Zg in Pos. destruct (IH Pos) as (f & Hf & Pf). exists f. split; [right|]; assumption.
       - exists g. split; [left; reflexivity|lia]. }
     destruct Ex as (f & Hf & Pf).
-    pose proof (served_flow_least arr size dl start rt be _ _ _ _ _ a D (Curves f Hf) Run (BS f Hf) LD
+    pose proof (served_flow_least arr size dl start rt be _ _ _ _ _ a D (proj1 (Curves f Hf)) Run (BS f Hf) LD
                   (fun w t => Least_inv f w t Hf) Pf) as L.
     specialize (Least_curve f Hf). lia.
   - unfold demand in NZ.
@@ -326,7 +350,7 @@ Proof.
   - rewrite (deadline_is _ _ _ _ _ _ _ _ Conf p Hp). lia.
   - apply in_flat_map in Hp. destruct Hp as (f & Hf & Hp).
     destruct (in_split p (c_queue f) Hp) as (u & w & Eq).
-    apply (due_after_arrival arr size dl start rt be _ _ _ _ _ u p w (Curves f Hf) Eq).
+    apply (due_after_arrival arr size dl start rt be _ _ _ _ _ u p w (proj1 (Curves f Hf)) Eq).
     assert (G : forall u', (exists v, u = u' ++ v) -> forall g, In g u' -> fin size start g <= dl g).
     { intros u'. induction u' as [|x u' IH] using rev_ind; intros (v & Ev) g Hg; [destruct Hg|].
       assert (IH' : forall g, In g u' -> fin size start g <= dl g).
@@ -337,7 +361,7 @@ Proof.
       apply Key.
       - unfold rt. apply in_or_app. right. apply in_flat_map. exists f. split; [assumption|].
         rewrite Eq'. apply in_or_app. right. left. reflexivity.
-      - apply (due_after_arrival arr size dl start rt be _ _ _ _ _ u' x _ (Curves f Hf) Eq' IH'). }
+      - apply (due_after_arrival arr size dl start rt be _ _ _ _ _ u' x _ (proj1 (Curves f Hf)) Eq' IH'). }
     apply (G u). exists []. rewrite app_nil_r. reflexivity.
 Qed.
 End Both.
@@ -368,7 +392,7 @@ Proof.
     Adm Res ME SA Ord RI As.
   pose proof (edf_link _ _ _ _ _ Run) as LR.
   assert (Busy : forall a D, busy_since arr size dl start rt be a D -> every_flow a D).
-  { intros a D BS f Hf. eapply busy_for_the_flow; [apply Curves, Hf|assumption]. }
+  { intros a D BS f Hf. eapply busy_for_the_flow; [apply (Curves f Hf)|assumption]. }
   apply (in_time_one_after_the_other flows flow A d Conf Curves).
   apply (safe_assigner_keeps_real_time arr size dl start rt be assign resets E bound least s_be s_rt);
     try assumption.

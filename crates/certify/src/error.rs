@@ -22,6 +22,12 @@ pub enum NoCertificate {
     /// All of the link or CPU is taken, and steps of periods repeat for ever: no finite list of corner points
     /// shows that they fit.
     Repeats,
+    /// Admitted, but the theorems do not say so: only beside its own packets, which block nothing but itself,
+    /// a flow with a service curve would be late.
+    ServedAhead {
+        /// The flow.
+        flow: String,
+    },
     /// More steps would have to be followed than the limit.
     TooManySteps {
         /// The limit.
@@ -40,6 +46,11 @@ impl fmt::Display for NoCertificate {
             NoCertificate::Repeats => f.write_str(
                 "everything is taken, and the steps of periods repeat for ever: no finite certificate; leave \
                  a little free",
+            ),
+            NoCertificate::ServedAhead { flow } => write!(
+                f,
+                "the proofs count the largest packet of `{flow}` beside its own smallest ones, which its curve makes \
+                 due sooner than that is sent; begin the curve later"
             ),
             NoCertificate::TooManySteps { limit } => {
                 write!(f, "a certificate would follow more than {limit} steps of periods; leave more free")

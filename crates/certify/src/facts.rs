@@ -40,12 +40,49 @@ pub struct LinkFacts {
 pub struct Flow {
     /// Its name, without line breaks; only for messages.
     pub name: String,
-    /// Relative deadline in ns.
-    pub deadline: u64,
     /// The largest packet in bytes.
     pub packet: u64,
-    /// Its envelope.
-    pub envelope: Envelope,
+    /// What it is promised.
+    pub promise: Promise,
+}
+
+/// What a flow is promised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Promise {
+    /// A deadline for traffic within an envelope.
+    Deadline {
+        /// Relative deadline in ns.
+        deadline: u64,
+        /// Its envelope.
+        envelope: Envelope,
+    },
+    /// Service, whatever it sends.
+    Service(Service),
+}
+
+/// A service curve, and the envelope of the flow if it is policed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// The smallest packet in bytes.
+    pub smallest: u64,
+    /// The lines of the curve, from 0 on.
+    pub pieces: Vec<Piece>,
+    /// Token buckets (burst in bytes, rate in bit/s), in the order in which they bind; none where the flow is
+    /// not policed.
+    pub buckets: Vec<(u64, u64)>,
+}
+
+/// From `from` on the line `(level + rise * t) / over`, in nanobits after `t` ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Begin in ns: numerator and denominator.
+    pub from: (i128, i128),
+    /// Nanobits at 0, times `over`.
+    pub level: i128,
+    /// bit/s, times `over`.
+    pub rise: i128,
+    /// Denominator.
+    pub over: i128,
 }
 
 /// An upper bound on the bytes of a flow in an interval.
@@ -91,6 +128,13 @@ pub enum FlowProof {
     Corners(Vec<i128>),
     /// The number of steps that are followed.
     Steps(i128),
+    /// Of a service curve.
+    Service {
+        /// The first tick at which the curve reaches the smallest packet.
+        first: i128,
+        /// The number of lines of the demand in whole packets that are followed.
+        steps: i128,
+    },
 }
 
 /// A CPU with a queue of its own, and its hard reservations.

@@ -10,12 +10,14 @@
 //! those of `laxity-cpu`. The crate depends on nothing.
 //!
 //! ```
-//! use laxity_certify::{Envelope, Facts, Flow, LinkFacts, link, text};
+//! use laxity_certify::{Envelope, Flow, LinkFacts, Promise, link, text};
 //! let voice = Flow {
 //!     name: "voice".to_owned(),
-//!     deadline: 10_000_000,
 //!     packet: 200,
-//!     envelope: Envelope::Buckets(vec![(200, 80_000)]),
+//!     promise: Promise::Deadline {
+//!         deadline: 10_000_000,
+//!         envelope: Envelope::Buckets(vec![(200, 80_000)]),
+//!     },
 //! };
 //! let facts = LinkFacts { rate: 10_000_000, best_effort: 1500, backlog: 0, paper: true, flows: vec![voice] };
 //! let proof = link::issue(&facts)?;
@@ -31,10 +33,12 @@ mod error;
 mod events;
 mod facts;
 pub mod link;
+mod service;
 pub mod text;
 
 pub use error::{NoCertificate, Refusal};
 pub use events::Line;
 pub use facts::{
-    CpuFacts, CpuProof, Envelope, Facts, Flow, FlowProof, LinkFacts, LinkProof, Proof, Reservation,
+    CpuFacts, CpuProof, Envelope, Facts, Flow, FlowProof, LinkFacts, LinkProof, Piece, Promise,
+    Proof, Reservation, Service,
 };

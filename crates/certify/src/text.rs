@@ -9,7 +9,9 @@ use std::iter::Peekable;
 use std::str::FromStr;
 
 use crate::facts::{CpuFacts, CpuProof, FlowProof, LinkProof, printed};
-use crate::{Envelope, Facts, Flow, Line, LinkFacts, Proof, Refusal, Reservation};
+use crate::{
+    Envelope, Facts, Flow, Line, LinkFacts, Piece, Promise, Proof, Refusal, Reservation, Service,
+};
 
 /// Version of the format.
 pub const VERSION: u32 = 1;
@@ -60,14 +62,25 @@ fn facts_lines(facts: &Facts) -> Vec<String> {
             lines.push(format!("blocking {}", if link.paper { "paper" } else { "exact" }));
             for flow in &link.flows {
                 lines.push(format!("flow {}", printed(&flow.name)).trim_end().to_owned());
-                lines.push(format!("deadline {}", flow.deadline));
-                lines.push(format!("packet {}", flow.packet));
-                match &flow.envelope {
-                    Envelope::Buckets(buckets) => {
-                        lines.extend(buckets.iter().map(|(b, r)| format!("bucket {b} {r}")));
+                let bucket = |(burst, rate): &(u64, u64)| format!("bucket {burst} {rate}");
+                match &flow.promise {
+                    Promise::Deadline { deadline, envelope } => {
+                        lines.push(format!("deadline {deadline}"));
+                        lines.push(format!("packet {}", flow.packet));
+                        match envelope {
+                            Envelope::Buckets(buckets) => lines.extend(buckets.iter().map(bucket)),
+                            Envelope::Periodic { size, period, jitter } => {
+                                lines.push(format!("periodic {size} {period} {jitter}"));
+                            }
+                        }
                     }
-                    Envelope::Periodic { size, period, jitter } => {
-                        lines.push(format!("periodic {size} {period} {jitter}"));
+                    Promise::Service(service) => {
+                        lines.push(format!("packets {} {}", service.smallest, flow.packet));
+                        for p in &service.pieces {
+                            let (n, d) = p.from;
+                            lines.push(format!("piece {n} {d} {} {} {}", p.level, p.rise, p.over));
+                        }
+                        lines.extend(service.buckets.iter().map(bucket));
                     }
                 }
             }
@@ -100,6 +113,9 @@ fn link_proof(out: &mut String, proof: &LinkProof) {
             }
             FlowProof::Steps(steps) => {
                 let _ = writeln!(out, "steps {steps}");
+            }
+            FlowProof::Service { first, steps } => {
+                let _ = writeln!(out, "first {first}\nsteps {steps}");
             }
         }
     }
@@ -281,24 +297,50 @@ impl<'a, L: Iterator<Item = &'a str>> Reader<'a, L> {
         };
         let mut flows = Vec::new();
         while let Some(name) = self.after("flow") {
-            let deadline = self.number("deadline", "`deadline` and ns")?;
-            let packet = self.number("packet", "`packet` and bytes")?;
-            let mut buckets = Vec::new();
-            while let Some([burst, rate]) = self.numbers("bucket", "`bucket`, bytes, bit/s")? {
-                buckets.push((burst, rate));
-            }
-            let periodic = "`periodic`, bytes, ns, ns, or `bucket`, bytes, bit/s";
-            let envelope = if buckets.is_empty() {
-                match self.numbers("periodic", periodic)? {
-                    Some([size, period, jitter]) => Envelope::Periodic { size, period, jitter },
-                    None => return Err(self.wrong(periodic)),
-                }
-            } else {
-                Envelope::Buckets(buckets)
+            let sizes = self.numbers("packets", "`packets` and two sizes in bytes")?;
+            let (packet, promise) = match sizes {
+                Some([smallest, packet]) => (packet, Promise::Service(self.service(smallest)?)),
+                None => self.deadline()?,
             };
-            flows.push(Flow { name: name.to_owned(), deadline, packet, envelope });
+            flows.push(Flow { name: name.to_owned(), packet, promise });
         }
         Ok(LinkFacts { rate, best_effort, backlog, paper, flows })
+    }
+
+    fn buckets(&mut self) -> Result<Vec<(u64, u64)>, Refusal> {
+        let mut buckets = Vec::new();
+        while let Some([burst, rate]) = self.numbers("bucket", "`bucket`, bytes, bit/s")? {
+            buckets.push((burst, rate));
+        }
+        Ok(buckets)
+    }
+
+    fn deadline(&mut self) -> Result<(u64, Promise), Refusal> {
+        let deadline = self.number("deadline", "`deadline` and ns, or `packets` and two sizes")?;
+        let packet = self.number("packet", "`packet` and bytes")?;
+        let buckets = self.buckets()?;
+        let periodic = "`periodic`, bytes, ns, ns, or `bucket`, bytes, bit/s";
+        let envelope = if buckets.is_empty() {
+            match self.numbers("periodic", periodic)? {
+                Some([size, period, jitter]) => Envelope::Periodic { size, period, jitter },
+                None => return Err(self.wrong(periodic)),
+            }
+        } else {
+            Envelope::Buckets(buckets)
+        };
+        Ok((packet, Promise::Deadline { deadline, envelope }))
+    }
+
+    fn service(&mut self, smallest: u64) -> Result<Service, Refusal> {
+        let expected = "`piece`, two numbers of its begin, three of its line";
+        let mut pieces = Vec::new();
+        while let Some([n, d, level, rise, over]) = self.numbers("piece", expected)? {
+            pieces.push(Piece { from: (n, d), level, rise, over });
+        }
+        if pieces.is_empty() {
+            return Err(self.wrong(expected));
+        }
+        Ok(Service { smallest, pieces, buckets: self.buckets()? })
     }
 
     fn link_proof(&mut self) -> Result<LinkProof, Refusal> {
@@ -309,11 +351,15 @@ impl<'a, L: Iterator<Item = &'a str>> Reader<'a, L> {
                 flows.push(FlowProof::Corners(corners));
             } else if let Some([steps]) = self.numbers("steps", "`steps` and a number")? {
                 flows.push(FlowProof::Steps(steps));
+            } else if let Some([first]) = self.numbers("first", "`first` and a tick")? {
+                let steps = self.number("steps", "`steps` and a number")?;
+                flows.push(FlowProof::Service { first, steps });
             } else {
                 break;
             }
         }
-        let horizon = self.number("horizon", "`corners`, `steps` or `horizon` and a tick")?;
+        let horizon =
+            self.number("horizon", "`corners`, `first`, `steps` or `horizon` and a tick")?;
         let blocks = self.number("blocks", "`blocks` and bytes")?;
         let mut then_blocks = Vec::new();
         while let Some([until, next]) = self.numbers("until", "`until`, ns, bytes")? {

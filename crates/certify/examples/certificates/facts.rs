@@ -1,6 +1,6 @@
 //! Random links and CPUs, some of which are admitted.
 
-use laxity_certify::{CpuFacts, Envelope, Flow, LinkFacts, Reservation};
+use laxity_certify::{CpuFacts, Envelope, Flow, LinkFacts, Piece, Promise, Reservation, Service};
 
 /// Random numbers (SplitMix64).
 pub struct Random(pub u64);
@@ -39,12 +39,8 @@ impl Random {
         if self.within(0, 2) == 0 {
             let period = (8_000_000_000 * packet / share + 1) * self.within(8, 30) / 10;
             let jitter = if self.within(0, 1) == 0 { 0 } else { self.within(0, 2 * period) };
-            return Flow {
-                name,
-                deadline,
-                packet,
-                envelope: Envelope::Periodic { size: packet, period, jitter },
-            };
+            let envelope = Envelope::Periodic { size: packet, period, jitter };
+            return Flow { name, packet, promise: Promise::Deadline { deadline, envelope } };
         }
         let (mut burst, mut rate) = (packet, share * self.within(10, 40) / 10);
         let mut buckets = vec![(burst, rate)];
@@ -59,7 +55,107 @@ impl Random {
             }
             buckets.push((burst, rate));
         }
-        Flow { name, deadline, packet, envelope: Envelope::Buckets(buckets) }
+        let envelope = Envelope::Buckets(buckets);
+        Flow { name, packet, promise: Promise::Deadline { deadline, envelope } }
+    }
+
+    /// A link of which at least one of up to so many flows has a service curve.
+    pub fn served_link(&mut self, most: u64) -> LinkFacts {
+        let mut link = self.link(most);
+        let flows = link.flows.len() as u64;
+        // Flows are not likely to fit beside packets of others that are much larger than theirs.
+        link.best_effort = if self.within(0, 2) == 0 { 0 } else { link.best_effort };
+        let always = self.within(0, flows - 1);
+        for number in 0..flows {
+            if number == always || self.within(0, 1) == 0 {
+                link.flows[number as usize] = self.served(number, link.rate, flows);
+            }
+        }
+        link
+    }
+
+    /// A flow with a curve of up to five pieces, of those that scenarios have: slopes of whole bit/s, lines
+    /// between points of whole bytes, jumps, and a last line that begins at a fraction of a ns.
+    fn served(&mut self, number: u64, rate: u64, flows: u64) -> Flow {
+        const NANOBITS: i128 = 8_000_000_000;
+        let share = rate / (flows + 2);
+        let packet = self.within(40, 1536);
+        let smallest = match self.within(0, 3) {
+            0 => packet,
+            1 => self.within(40, packet),
+            _ => self.within(packet - packet / 4, packet),
+        };
+        let time = |bytes: u64| 8_000_000_000 * bytes / share;
+        let flat = |from: (i128, i128), level| Piece { from, level, rise: 0, over: 1 };
+        // From 0 on, or later by up to some packets.
+        let later = self.within(0, 3) * self.within(0, time(1536));
+        let (mut t, mut work) = (i128::from(later), 0i128);
+        let mut pieces = vec![flat((0, 1), 0)];
+        for _ in 0..self.within(0, 3) {
+            let long = i128::from(1 + self.within(0, time(3000)));
+            let from = (t, 1);
+            let slope = i128::from(share * self.within(0, 30) / 10);
+            pieces.push(match self.within(0, 2) {
+                // A slope of whole bit/s.
+                0 => {
+                    let piece = Piece { from, level: work - slope * t, rise: slope, over: 1 };
+                    work += slope * long;
+                    piece
+                }
+                // A line to a point of whole bytes.
+                1 => {
+                    let up =
+                        NANOBITS * i128::from(self.within(0, 1 + (slope * long / NANOBITS) as u64));
+                    let divisor = greatest(up, long);
+                    let (rise, over) = (up / divisor, long / divisor);
+                    let piece = Piece { from, level: work * over - rise * t, rise, over };
+                    work += up;
+                    piece
+                }
+                // A jump.
+                _ => {
+                    work += if t > 0 { NANOBITS * i128::from(self.within(0, packet)) } else { 0 };
+                    flat(from, work)
+                }
+            });
+            t += long;
+        }
+        let rise = i128::from(share * self.within(4, 12) / 10 + 1);
+        // Through a point from which it goes back to the level before.
+        let back =
+            if self.within(0, 2) == 0 { i128::from(self.within(1, packet)) * NANOBITS } else { 0 };
+        if back > 0 {
+            let through = t + back / rise + 2;
+            let start = rise * through - back;
+            let (level, divisor) = (work + back - rise * through, greatest(start, rise));
+            pieces.push(flat((t, 1), work));
+            pieces.push(Piece { from: (start / divisor, rise / divisor), level, rise, over: 1 });
+        } else {
+            pieces.push(Piece { from: (t, 1), level: work - rise * t, rise, over: 1 });
+        }
+        // Of pieces from one instant on the last holds; equal lines are one.
+        let mut kept: Vec<Piece> = Vec::new();
+        for piece in pieces {
+            if kept.last().is_some_and(|last| last.from == piece.from) {
+                kept.pop();
+            }
+            let same = |last: &Piece| {
+                (last.level, last.rise, last.over) == (piece.level, piece.rise, piece.over)
+            };
+            if !kept.last().is_some_and(same) {
+                kept.push(piece);
+            }
+        }
+        let mut buckets = Vec::new();
+        if self.within(0, 2) == 0 {
+            let (burst, rate) = (packet, share * self.within(8, 30) / 10);
+            buckets.push((burst, rate));
+            if self.within(0, 1) == 0 {
+                buckets.push((burst + self.within(1, 3000), rate - rate / 3 - 1));
+            }
+        }
+        let service = Service { smallest, pieces: kept, buckets };
+        Flow { name: format!("flow {number}"), packet, promise: Promise::Service(service) }
     }
 
     /// A CPU with up to six reservations.
@@ -83,4 +179,8 @@ impl Random {
             reservations,
         }
     }
+}
+
+fn greatest(a: i128, b: i128) -> i128 {
+    if b == 0 { a } else { greatest(b, a % b) }
 }

@@ -1,22 +1,27 @@
 //! Prints certificates of random links and CPUs, for another checker: `certificates COUNT` prints valid ones,
-//! `certificates COUNT changed` the same, each with one number of its proof changed.
+//! `certificates COUNT changed` the same, each with one number of its proof changed; with `served` those of links
+//! with service curves.
 
 mod facts;
 mod written;
 
 use facts::Random;
-use laxity_certify::text;
+use laxity_certify::{Facts, text};
 use written::{certificate, changed, numbers, random_facts};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let count = arguments.get(1).and_then(|count| count.parse().ok()).unwrap_or(10);
-    let change = arguments.get(2).is_some_and(|word| word == "changed");
+    let asks = |word: &str| arguments.iter().skip(2).any(|argument| argument == word);
+    let (change, served) = (asks("changed"), asks("served"));
     let mut random = Random(1);
     let mut written = 0;
     println!("laxity-certificate {}", text::VERSION);
     while written < count {
-        let facts = random_facts(&mut random);
+        let facts = match served {
+            true => Facts::Link(random.served_link(5)),
+            false => random_facts(&mut random),
+        };
         let Ok(proof) = certificate(&facts) else { continue };
         let mut block = text::write(&[(facts, proof)]);
         let places = numbers(&block);

@@ -1,10 +1,10 @@
 //! Links.
 
 use laxity_analysis::link::admission_link;
-use laxity_certify::{Envelope, Flow, LinkFacts, LinkProof};
+use laxity_certify::{Envelope, Flow, LinkFacts, LinkProof, Piece, Promise, Service};
 use laxity_core::Span;
-use laxity_curve::Blocking;
-use laxity_curve::service::LinkFlow;
+use laxity_curve::service::{LinkFlow, ServiceSpec};
+use laxity_curve::{Blocking, Rational};
 use laxity_link::{proportional_share, registry};
 use laxity_scenario::link::Scenario;
 
@@ -23,23 +23,15 @@ pub fn facts(scenario: &Scenario) -> Result<LinkFacts, Failure> {
     let link = admission_link(scenario, policy);
     let flows = scenario.setup().link_flows().map_err(Failure::input)?;
     let flows = scenario.realtime.iter().zip(flows).map(|(flow, spec)| {
-        let name = flow.name.clone();
-        let LinkFlow::Deadline(spec) = spec else {
-            return Err(Failure::Refused(format!(
-                "no certificate: `{name}` has a service curve; certificates cover flows with an envelope and \
-                 a deadline"
-            )));
-        };
-        let envelope = match &spec.envelope {
-            laxity_curve::Envelope::Buckets { buckets, .. } => {
-                Envelope::Buckets(buckets.iter().map(|b| (b.burst.0, b.rate.0)).collect())
+        let promise = match &spec {
+            LinkFlow::Deadline(spec) => {
+                let (deadline, envelope) = (spec.deadline.0, envelope(&spec.envelope));
+                Promise::Deadline { deadline, envelope }
             }
-            laxity_curve::Envelope::Periodic { period, size, jitter, .. } => {
-                Envelope::Periodic { size: size.0, period: period.0, jitter: jitter.0 }
-            }
+            LinkFlow::Service(spec) => Promise::Service(service(&flow.name, spec)?),
         };
-        let packet = spec.envelope.max_packet().0;
-        Ok(Flow { name, deadline: spec.deadline.0, packet, envelope })
+        let (name, packet) = (flow.name.clone(), spec.max_packet().0);
+        Ok::<_, Failure>(Flow { name, packet, promise })
     });
     Ok(LinkFacts {
         rate: link.rate.0,
@@ -48,6 +40,41 @@ pub fn facts(scenario: &Scenario) -> Result<LinkFacts, Failure> {
         paper: link.blocking == Blocking::Paper,
         flows: flows.collect::<Result<_, _>>()?,
     })
+}
+
+fn envelope(envelope: &laxity_curve::Envelope) -> Envelope {
+    match envelope {
+        laxity_curve::Envelope::Buckets { buckets, .. } => {
+            Envelope::Buckets(buckets.iter().map(|b| (b.burst.0, b.rate.0)).collect())
+        }
+        laxity_curve::Envelope::Periodic { period, size, jitter, .. } => {
+            Envelope::Periodic { size: size.0, period: period.0, jitter: jitter.0 }
+        }
+    }
+}
+
+/// The lines of a curve, in whole numbers; a periodic envelope counts as the bucket above it.
+fn service(name: &str, spec: &ServiceSpec) -> Result<Service, Failure> {
+    let large =
+        || Failure::Refused(format!("no certificate: the curve of `{name}` exceeds 128 bits"));
+    let pieces = spec.curve.curve().pieces().iter().map(|piece| {
+        let (slope, level) = (piece.slope, piece.intercept);
+        // The least denominator of both.
+        let times = Rational::new(slope.denominator(), level.denominator()).ok()?.denominator();
+        let over = slope.denominator().checked_mul(times)?;
+        let scaled = |r: Rational| r.numerator().checked_mul(over / r.denominator());
+        let from = (piece.start.numerator(), piece.start.denominator());
+        Some(Piece { from, level: scaled(level)?, rise: scaled(slope)?, over })
+    });
+    let buckets = match &spec.envelope {
+        None => Vec::new(),
+        Some(laxity_curve::Envelope::Buckets { buckets, .. }) => {
+            buckets.iter().map(|b| (b.burst.0, b.rate.0)).collect()
+        }
+        Some(periodic) => vec![(periodic.burst().0, periodic.rate().0)],
+    };
+    let pieces = pieces.collect::<Option<_>>().ok_or_else(large)?;
+    Ok(Service { smallest: spec.min_packet.0, pieces, buckets })
 }
 
 /// What a checked proof shows.
