@@ -116,7 +116,8 @@ impl<'a> Log<'a> {
         }
     }
 
-    /// Calls a policy and writes what changed.
+    /// Calls a policy and writes what changed. A live scheduler charges the task that starts it for time before that, and
+    /// may learn of execution later: its rows are of no earlier time than those before.
     pub(super) fn call<P: Policy, T>(
         &mut self,
         policy: &mut P,
@@ -126,7 +127,7 @@ impl<'a> Log<'a> {
     ) -> T {
         self.advance(now);
         let answer = call(policy);
-        self.called(policy, now, event);
+        self.called(policy, self.now, event);
         answer
     }
 
