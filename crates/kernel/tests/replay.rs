@@ -114,7 +114,8 @@ fn kernel_decisions_replay(name: &str, run_hooks: bool) {
         eprintln!("{name}, {policy} simulated: {turns} % of turns and {time} % of time alike");
         if policy == name {
             let least_time = if name == "bebs-credit" { 65 } else { 85 };
-            assert!(turns > 85 && time > least_time, "{name}: {turns} % and {time} %");
+            // 85 to 91 in runs of differently built programs; another policy has at most 68.
+            assert!(turns > 80 && time > least_time, "{name}: {turns} % and {time} %");
         } else {
             assert!(turns < 75 && time < 75, "{policy} for {name}: {turns} % and {time} %");
         }
