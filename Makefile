@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 PREFIX ?= /usr/local
 
-.PHONY: help demo quick build test python proofs chains chains-kernel faults fuzz soak soak-live kills kills-kernel pictures bench compare-link compare-tc compare-internet compare-cpu docs site packages packages-test install uninstall clean
+.PHONY: help demo quick build test python proofs chains faults fuzz soak soak-live kills kills-kernel pictures bench compare-link compare-tc compare-internet compare-cpu docs site packages packages-test install uninstall clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -28,9 +28,6 @@ proofs: ## checks the proofs of what is guaranteed, by Coq
 
 chains: ## 100,000 random chains of changes on servers of CPUs, 400 of which are in make test
 	@scripts/chains.sh
-
-chains-kernel: ## 10,000 changes of threads and policies in the virtual machine, 2000 of which are in make test
-	@scripts/chains.sh kernel
 
 faults: ## puts old faults of the servers of CPUs back, to see that the search and `validate` find them
 	@scripts/faults.sh

@@ -429,7 +429,9 @@ mod live {
             own.map_or_else(|| path.clone(), |(_, name)| format!("/job/laxity/{name}"))
         };
         let program = file("python/examples/periodic.py").display().to_string();
-        let places = modules.iter().map(|m| format!("{m}:{}", place(m))).chain([program]);
+        let recording = file("crates/kernel/tests/vm/recording.sh").display().to_string();
+        let places = modules.iter().map(|m| format!("{m}:{}", place(m)));
+        let places = places.chain([program, recording]);
         let name = python.file_name().and_then(|n| n.to_str()).expect("a name");
         let arguments = [name, &home];
         let text = run("programs.sh", &arguments, &programs, places);
@@ -556,7 +558,8 @@ mod live {
         }
         let programs =
             [stripped(Path::new(env!("CARGO_BIN_EXE_laxity"))), stripped(&tool("tasks"))];
-        let options = ["--for", "cpu", "--smp", "2"];
+        let recording = file("crates/kernel/tests/vm/recording.sh").display().to_string();
+        let options = ["--for", "cpu", "--smp", "2", "--file", &recording];
         let policies = ["bebs-credit", "bebs"];
         let text = machine::run_with(&options, "records.sh", &policies, &programs, &[]);
         for policy in policies {

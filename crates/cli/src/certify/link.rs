@@ -4,7 +4,7 @@ use laxity_analysis::link::admission_link;
 use laxity_certify::{Envelope, Flow, LinkFacts, LinkProof, Piece, Promise, Service};
 use laxity_core::Span;
 use laxity_curve::service::{LinkFlow, ServiceSpec};
-use laxity_curve::{Blocking, Rational};
+use laxity_curve::{Blocking, Bucket, Rational};
 use laxity_link::{proportional_share, registry};
 use laxity_scenario::link::Scenario;
 
@@ -44,13 +44,15 @@ pub fn facts(scenario: &Scenario) -> Result<LinkFacts, Failure> {
 
 fn envelope(envelope: &laxity_curve::Envelope) -> Envelope {
     match envelope {
-        laxity_curve::Envelope::Buckets { buckets, .. } => {
-            Envelope::Buckets(buckets.iter().map(|b| (b.burst.0, b.rate.0)).collect())
-        }
+        laxity_curve::Envelope::Buckets { buckets: all, .. } => Envelope::Buckets(buckets(all)),
         laxity_curve::Envelope::Periodic { period, size, jitter, .. } => {
             Envelope::Periodic { size: size.0, period: period.0, jitter: jitter.0 }
         }
     }
+}
+
+fn buckets(all: &[Bucket]) -> Vec<(u64, u64)> {
+    all.iter().map(|bucket| (bucket.burst.0, bucket.rate.0)).collect()
 }
 
 /// The lines of a curve, in whole numbers; a periodic envelope counts as the bucket above it.
@@ -68,9 +70,7 @@ fn service(name: &str, spec: &ServiceSpec) -> Result<Service, Failure> {
     });
     let buckets = match &spec.envelope {
         None => Vec::new(),
-        Some(laxity_curve::Envelope::Buckets { buckets, .. }) => {
-            buckets.iter().map(|b| (b.burst.0, b.rate.0)).collect()
-        }
+        Some(laxity_curve::Envelope::Buckets { buckets: all, .. }) => buckets(all),
         Some(periodic) => vec![(periodic.burst().0, periodic.rate().0)],
     };
     let pieces = pieces.collect::<Option<_>>().ok_or_else(large)?;

@@ -6,7 +6,7 @@ set -eu
 . ./checks.sh
 sleep 2
 kernel-cpu up
-# How long so many changes take depends on the policy: they go on until there was a round.
+# How long so many changes take depends on the policy: they go on until there were two rounds.
 churn "$1" 7 /tmp/enough >/tmp/churn &
 churn=$!
 changed=0 rounds=0
@@ -16,7 +16,7 @@ while kill -0 $churn 2>/dev/null; do
         sleep 0.05
     done
     rounds=$((rounds + 1))
-    [ $rounds -lt 1 ] || : >/tmp/enough
+    [ $rounds -lt 2 ] || : >/tmp/enough
 done
 wait $churn
 cat /tmp/churn

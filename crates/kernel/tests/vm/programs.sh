@@ -4,6 +4,8 @@
 set -eu
 # shellcheck source=vm/guest/checks.sh
 . ./checks.sh
+# shellcheck source=crates/kernel/tests/vm/recording.sh
+. ./recording.sh
 
 # Users may look for their programs, and not write where only root does.
 chmod 755 / /run
@@ -188,17 +190,7 @@ laxity cpu down
 cat /sys/kernel/sched_ext/state
 
 echo "== recorded"
-# Before other tasks compute: the verifier needs some time.
-laxity cpu up --record /tmp/run.csv --duration 7s >/tmp/recorded 2>&1 &
-recorder=$!
-wait_for grep -q recorded /tmp/recorded
-rm -f /tmp/over
-tasks periodic 10000 2000 1000 /tmp/over >/tmp/one &
-one=$!
-tasks periodic 40000 6000 1000 /tmp/over >/tmp/two &
-two=$!
-laxity cpu reserve $one --runtime 4ms --period 10ms
-laxity cpu reserve $two --runtime 10ms --period 40ms
+record_reserved bebs-credit 7s
 tasks hog 2 1 >/dev/null &
 tasks respond 4000 100 100 >/dev/null &
 with_status wait $recorder

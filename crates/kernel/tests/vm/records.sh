@@ -5,17 +5,10 @@
 set -eu
 # shellcheck source=vm/guest/checks.sh
 . ./checks.sh
+# shellcheck source=crates/kernel/tests/vm/recording.sh
+. ./recording.sh
 for policy; do
-    rm -f /tmp/over /tmp/recorded
-    laxity cpu up --policy "$policy" --record /tmp/run.csv --duration 3s >/tmp/recorded 2>&1 &
-    recorder=$!
-    wait_for grep -q recorded /tmp/recorded
-    tasks periodic 10000 2000 1000 /tmp/over >/tmp/one &
-    one=$!
-    tasks periodic 40000 6000 1000 /tmp/over >/tmp/two &
-    two=$!
-    laxity cpu reserve $one --runtime 4ms --period 10ms
-    laxity cpu reserve $two --runtime 10ms --period 40ms
+    record_reserved "$policy" 3s
     tasks hog 3 1 >/dev/null &
     tasks respond 4000 100 50 >/dev/null &
     sleep 1

@@ -109,9 +109,9 @@ impl Task {
         };
         let needs = u64::try_from(needs).unwrap_or(u64::MAX);
         self.caught_up = Some(Time(served.0.saturating_add(needs)));
-        let before = self.last.replace((*job, true));
+        let last = self.last.replace((*job, true));
         let of_period = (served.since(release) > live.tolerance).then(|| {
-            let distance = before.map_or(Span::ZERO, |(last, _)| release.since(last.release));
+            let distance = last.map_or(Span::ZERO, |(last, _)| release.since(last.release));
             Premise::Period { task: name.to_owned(), release, distance, declared: period }
         });
         let broken = of_period
