@@ -10,6 +10,15 @@ set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
+case $#,${1:-} in
+    0,) which=full ;;
+    1,--short) which=short ;;
+    4,[!-]*) which=one ;;
+    *)
+        say "usage: compare-internet.sh [--short | LINK SCHEDULER SEED LOAD]"
+        exit 2
+        ;;
+esac
 rust cargo
 kernel_parts need
 virtual_machine need
@@ -18,8 +27,8 @@ program need irtt irtt irtt irtt irtt irtt
 program need tcpdump tcpdump tcpdump tcpdump tcpdump tcpdump
 get_needs
 fetch_machine packets || exit "$lacks"
-which=full built=$target/release results=$target/compare-internet
-if [ "${1:-}" = --short ]; then which=short built=$target/debug results=$target/compare-internet-short; fi
+built=$target/release results=$target/compare-internet
+if [ "$which" = short ]; then built=$target/debug results=$target/compare-internet-short; fi
 build_comparison "$which" internet
 compare=$built/laxity-compare-internet
 mkdir -p "$results"
@@ -64,7 +73,7 @@ queue() {
 began=$SECONDS
 if [ "$which" = short ]; then
     queue 20/5-short laxity-slack-fifo 1 marks
-elif [ $# = 4 ]; then
+elif [ "$which" = one ]; then
     queue "$@"
 else
     schedulers=(fifo fq_codel cake cake-rtt hfsc laxity-slack laxity-exact laxity-slack-fifo)

@@ -10,6 +10,13 @@ set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
+case ${1:-} in
+    '' | --short | --tune) ;;
+    *)
+        say "usage: compare-link.sh [--short | --tune]"
+        exit 2
+        ;;
+esac
 rust cargo
 kernel_parts need
 virtual_machine need
