@@ -248,7 +248,8 @@ fn offers_what_was_checked_last(browser: &mut Browser) {
     assert_eq!(browser.eval(hidden), true);
 }
 
-/// Ten thousand flows: rows for those in view alone, a few milliseconds an update and a scroll, delays in order.
+/// Ten thousand flows: rows for those in view alone, as few changes of the page an update and a scroll, delays in
+/// order. Fails when rows out of view are changed too (tried: a row for every flow).
 fn shows_ten_thousand_flows(browser: &mut Browser) {
     browser.eval(
         r#"(() => {
@@ -259,11 +260,17 @@ fn shows_ten_thousand_flows(browser: &mut Browser) {
                 return performance.now() - began; };
             const median = (all) => all.sort((a, b) => a - b)[all.length >> 1];
             const place = tables[0].place, updates = [], scrolls = [], whole = [];
+            const changes = new MutationObserver(() => {});
+            changes.observe(place, { subtree: true, childList: true, characterData: true, attributes: true });
+            let most = 0;
+            const count = () => { most = Math.max(most, changes.takeRecords().length); };
             tables[0].filter([]);
             for (let round = 0; round < 30; round += 1) {
                 const parts = Array.from({ length: 10000 }, (_, n) => flow(n, round));
                 updates.push(time(() => tables[0].update(parts)));
+                count();
                 scrolls.push(time(() => { place.scrollTop = 15000 * round; tables[0].show(); }));
+                count();
                 // As the server sends it: read, compared with the parts before, shown.
                 const data = JSON.stringify({ parts, notes: [] });
                 paused = false;
@@ -277,7 +284,7 @@ fn shows_ten_thousand_flows(browser: &mut Browser) {
             const moved = tables[0].all[9999 - 31].history.list();
             tables[0].update(Array.from({ length: 10000 }, (_, n) => flow(n, 0)));
             window.measured = { update: median(updates), scroll: median(scrolls), whole: median(whole),
-                kept: moved.length, first: moved[0], last: moved[238],
+                most, kept: moved.length, first: moved[0], last: moved[238],
                 rows: place.querySelectorAll("tbody tr").length };
         })()"#,
     );
@@ -291,8 +298,8 @@ fn shows_ten_thousand_flows(browser: &mut Browser) {
     );
     assert_eq!(["kept", "first", "last"].map(|of| number(browser, of)), [240.0, 61.0, 299.0]);
     assert!(number(browser, "rows") < 60.0);
-    // A frame at 60 a second has 16.7 ms; four times that on a machine under load.
-    assert!(update < 67.0 && scroll < 67.0, "{update} {scroll}");
+    let most = number(browser, "most");
+    assert!(most < 2000.0, "{most} changes of the page");
     // What is filtered is found among all of them, and the last can be reached.
     let find =
         "(() => { tables[0].filter(['flow', '9999']); return tables[0].matching.length; })()";
