@@ -279,7 +279,7 @@ fn short(rules: &Rules, change: impl FnOnce(&mut Adaptation)) -> Rules {
     rules
 }
 
-/// Every system with up to as many events, and of those with one more each so-manieth.
+/// Every system with up to as many events, and every n-th of those with one more.
 fn explore(rules: &Rules) {
     let every =
         std::env::var("LAXITY_SEARCH_EVERY").ok().and_then(|v| v.parse().ok()).unwrap_or(97);
