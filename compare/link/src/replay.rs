@@ -10,7 +10,7 @@ use laxity_link::pipeline::Pipeline;
 use laxity_scenario::link::model::Scenario;
 use laxity_sim::Control;
 use laxity_sim::link::disciplines::{Discipline, HfscClass, LeafQueue, Slopes, Tree};
-use laxity_sim::link::{PolicyRun, Traffic, simulate, simulate::Unobserved, simulate_policy};
+use laxity_sim::link::{PolicyRun, Traffic, simulate, simulate_policy};
 use laxity_traffic::Arrival;
 
 use crate::family::Packet;
@@ -58,8 +58,7 @@ pub fn means(
     let late = log.chunks_exact(4).map(|b| u32::from_ne_bytes(b.try_into().unwrap_or_default()));
     let traffic = recorded(scenario, trace, late)?;
     let control = Control::default();
-    let run = simulate(scenario, policy, 0, &traffic, &mut Unobserved, &control)
-        .map_err(|e| e.to_string())?;
+    let run = simulate(scenario, policy, 0, &traffic, None, &control).map_err(|e| e.to_string())?;
     let by_policy = means_of(&run, scenario);
     if Rule::of(policy) != Some(Rule::Slack) {
         return Ok(Simulated { qdisc: by_policy.clone(), policy: by_policy });
@@ -67,8 +66,8 @@ pub fn means(
     let setup = scenario.setup();
     let bounded = Pipeline::new(&setup, BoundedSlack::new(&setup)).map_err(|e| e.to_string())?;
     let named = (policy, bounded);
-    let run = simulate_policy(scenario, named, 0, &traffic, &mut Unobserved, &control)
-        .map_err(|e| e.to_string())?;
+    let run =
+        simulate_policy(scenario, named, 0, &traffic, None, &control).map_err(|e| e.to_string())?;
     Ok(Simulated { qdisc: means_of(&run, scenario), policy: by_policy })
 }
 
@@ -100,8 +99,8 @@ pub fn tuned_means(scenario: &Scenario, trace: &[Packet]) -> Result<BTreeMap<Str
     let traffic = recorded(scenario, trace, std::iter::repeat(0))?;
     let control = Control::default();
     let named = ("hfsc-tuned", model);
-    let run = simulate_policy(scenario, named, 0, &traffic, &mut Unobserved, &control)
-        .map_err(|e| e.to_string())?;
+    let run =
+        simulate_policy(scenario, named, 0, &traffic, None, &control).map_err(|e| e.to_string())?;
     Ok(means_of(&run, scenario))
 }
 

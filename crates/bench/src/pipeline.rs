@@ -189,24 +189,6 @@ impl<S: TrafficSource> TrafficSource for First<'_, S> {
 /// One operation is one packet of 100 bulk transfers by CUBIC that share a link of 1 Gbit/s, with the
 /// acknowledgements that it causes.
 fn simulated_tcp() -> Operation {
-    struct Drive(Scenario);
-    impl Visitor for Drive {
-        type Output = Operation;
-        fn visit<P: LinkPolicy + Send + 'static>(self, mut policy: P) -> Operation {
-            let scenario = self.0;
-            let (rate, wire) = (scenario.link.rate, scenario.link.wire());
-            let end = Time(u64::MAX / 4);
-            let open = OpenLoop::new(std::iter::empty());
-            let sources = ClosedLoop::new(&scenario, 1, end, open);
-            let mut source = sources.expect("the scenario has a TCP source");
-            let mut measure = Measure::new(scenario.flow_count(), 3_600_000_000_000);
-            let control = Control::default();
-            Box::new(move |count| {
-                let mut first = First { source: &mut source, left: count };
-                black_box(run_source(&mut policy, &mut first, rate, wire, &mut measure, &control));
-            })
-        }
-    }
     let mut scenario = access_link();
     let rtt = Span(20_000_000);
     scenario.link.rate = Rate(1_000_000_000);
@@ -221,6 +203,17 @@ fn simulated_tcp() -> Operation {
     }));
     // The bytes that the link sends in a round trip. Without a limit the queue grows with the run.
     scenario.best_effort[0].buffer = Some(Bytes(2_500_000));
-    let setup = scenario.setup();
-    registry::visit("exact", &setup, Drive(scenario)).expect("a faster link suits the policy")
+    let (rate, wire) = (scenario.link.rate, scenario.link.wire());
+    // In its own type it would be another engine for each policy.
+    let mut policy =
+        registry::build("exact", &scenario.setup()).expect("the link suits the policy");
+    let open = OpenLoop::new(std::iter::empty());
+    let sources = ClosedLoop::new(&scenario, 1, Time(u64::MAX / 4), open);
+    let mut source = sources.expect("the scenario has a TCP source");
+    let mut measure = Measure::new(scenario.flow_count(), 3_600_000_000_000);
+    let control = Control::default();
+    Box::new(move |count| {
+        let mut first = First { source: &mut source, left: count };
+        black_box(run_source(&mut policy, &mut first, rate, wire, &mut measure, &control));
+    })
 }

@@ -20,7 +20,6 @@ use laxity_core::{FlowId, Span, Time};
 use laxity_results::{TcCheck, TcChecks, TcPlan};
 use laxity_scenario::link::Scenario;
 use laxity_sim::Control;
-use laxity_sim::link::simulate::Unobserved;
 use laxity_sim::link::{Traffic, simulate_policy};
 use laxity_traffic::Arrival;
 use machine::{available, number, part, tool};
@@ -316,8 +315,8 @@ fn planned_trees_serve_as_their_models_do() {
         });
         let traffic = Traffic::Recorded(arrivals.collect::<Vec<_>>().into());
         let model = plan.model.policy(scenario.link.rate.0).expect("a model");
-        let (none, control) = (&mut Unobserved, Control::default());
-        let run = simulate_policy(&scenario, (target.name(), model), 0, &traffic, none, &control);
+        let control = Control::default();
+        let run = simulate_policy(&scenario, (target.name(), model), 0, &traffic, None, &control);
         models.push((number, target, run.expect("a run").result(&scenario).flows));
     }
     let output = machine::run("tc.sh", &[tool("traffic"), machine::program("chrt")], &[jobs]);

@@ -11,7 +11,6 @@ use agreed::{assert_same, root};
 use laxity_core::Span;
 use laxity_experiments::{Order, diagrams, low_delay, plan};
 use laxity_sim::Control;
-use laxity_sim::link::simulate::Unobserved;
 use laxity_sim::link::{Traffic, simulate, simulate_all};
 
 // The output of `laxity reproduce PAPER --quick --json`. Fails when a generator draws one more
@@ -40,7 +39,7 @@ fn results_do_not_depend_on_the_thread_count() {
     let mut alone = Vec::new();
     for seed in [1, 2] {
         for policy in &policies {
-            let run = simulate(&scenario, policy, seed, &traffic, &mut Unobserved, &control);
+            let run = simulate(&scenario, policy, seed, &traffic, None, &control);
             alone.push(run.unwrap());
         }
     }

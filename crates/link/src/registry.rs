@@ -17,7 +17,7 @@ use crate::assign::{
 };
 use crate::config::{BestEffortClass, FairQueue, LinkConfig, LinkConfigError};
 use crate::pipeline::{
-    ByDeadline, Committed, Curves, Discipline, Managed, NoCurves, Pipeline, Served,
+    BestEffort, ByDeadline, Committed, Curves, Discipline, Managed, NoCurves, Pipeline, Served,
 };
 use crate::proportional_share::{self, ProportionalShare};
 use crate::slack::{self, Slack};
@@ -77,7 +77,8 @@ impl From<CurveError> for BuildError {
     }
 }
 
-/// Receives a policy as its concrete type, so that a simulation of it is monomorphic.
+/// Receives a policy as its concrete type, so that a simulation of it is monomorphic; boxed where flows have service
+/// curves or packets are chosen at each decision, which takes far longer than a call.
 pub trait Visitor {
     /// Result of the visit.
     type Output;
@@ -99,7 +100,33 @@ impl Visitor for Boxed {
 /// # Errors
 /// See [`BuildError`].
 pub fn build(name: &str, config: &LinkConfig) -> Result<Box<dyn LinkPolicy + Send>, BuildError> {
-    visit(name, config, Boxed)
+    visit_with::<true, _>(name, config, Boxed)
+}
+
+/// Builds a policy by name and hands it to `visitor`.
+///
+/// # Errors
+/// See [`BuildError`].
+pub fn visit<V: Visitor>(
+    name: &str,
+    config: &LinkConfig,
+    visitor: V,
+) -> Result<V::Output, BuildError> {
+    // With all of their types each visitor would be four times as much code.
+    if has_curves(config) || is_chosen_late(config) {
+        return Ok(visitor.visit(build(name, config)?));
+    }
+    visit_with::<false, V>(name, config, visitor)
+}
+
+fn has_curves(config: &LinkConfig) -> bool {
+    config.realtime.iter().any(|f| f.service.is_some())
+}
+
+/// Whether packets are chosen at each decision: where a class has flow queues or AQM, or classes have curves.
+fn is_chosen_late(config: &LinkConfig) -> bool {
+    config.best_effort.iter().any(BestEffortClass::is_managed)
+        || matches!(config.fair_queue, FairQueue::Fsc(_))
 }
 
 /// The curve from which a policy's deadlines follow as Algorithm 1 has them ([`History`]).
@@ -129,16 +156,13 @@ macro_rules! policies {
         /// All policies; those that only serve as bounds come last.
         pub const POLICIES: &[PolicyInfo] = &[$($info),+];
 
-        /// Builds a policy by name and hands it to `visitor`.
-        ///
-        /// # Errors
-        /// See [`BuildError`].
-        pub fn visit<V: Visitor>(
+        /// Builds a policy by name, with `ALL` any pipeline, else the plain one, and hands it to the visitor.
+        fn visit_with<const ALL: bool, V: Visitor>(
             name: &str,
             config: &LinkConfig,
             $visitor: V,
         ) -> Result<V::Output, BuildError> {
-            let $parts = Parts { config };
+            let $parts = Parts::<ALL> { config };
             $(if name == const { $info.name } {
                 return $build;
             })+
@@ -159,7 +183,7 @@ macro_rules! policies {
         /// # Errors
         /// See [`BuildError`].
         pub fn curve(name: &str, config: &LinkConfig) -> Result<Option<DeadlineCurve>, BuildError> {
-            let $parts = Parts { config };
+            let $parts = Parts::<false> { config };
             $($(if name == const { $info.name } {
                 return Ok(Some($curve));
             })?)+
@@ -206,11 +230,12 @@ policies! {
     BestEffortFirst::INFO => parts.by_deadline(BestEffortFirst, visitor);
 }
 
-struct Parts<'a> {
+/// What policies are built of; without `ALL` for links without curves on which nothing is chosen late.
+struct Parts<'a, const ALL: bool> {
     config: &'a LinkConfig,
 }
 
-impl Parts<'_> {
+impl<const ALL: bool> Parts<'_, ALL> {
     fn by_deadline<A, V>(&self, assigner: A, visitor: V) -> Result<V::Output, BuildError>
     where
         A: Assigner + Send + 'static,
@@ -219,31 +244,31 @@ impl Parts<'_> {
         self.pipeline(ByDeadline(assigner), visitor)
     }
 
-    /// Packets are chosen at each decision where a class has flow queues or AQM, or classes have
-    /// curves; the bounds in order of arrival have none of these.
     fn pipeline<D, V>(&self, discipline: D, visitor: V) -> Result<V::Output, BuildError>
     where
         D: Discipline + Send + 'static,
         V: Visitor,
     {
-        if self.config.realtime.iter().any(|f| f.service.is_some()) {
-            return self.pipeline_with::<Served, D, V>(discipline, visitor);
+        if const { !ALL } {
+            return self.pipeline_of::<D, Committed, NoCurves, V>(discipline, visitor);
         }
-        self.pipeline_with::<NoCurves, D, V>(discipline, visitor)
+        // The bounds in order of arrival choose nothing late.
+        match (has_curves(self.config), is_chosen_late(self.config) && !D::ARRIVAL_ORDER) {
+            (false, false) => self.pipeline_of::<D, Committed, NoCurves, V>(discipline, visitor),
+            (true, false) => self.pipeline_of::<D, Committed, Served, V>(discipline, visitor),
+            (false, true) => self.pipeline_of::<D, Managed, NoCurves, V>(discipline, visitor),
+            (true, true) => self.pipeline_of::<D, Managed, Served, V>(discipline, visitor),
+        }
     }
 
-    fn pipeline_with<S, D, V>(&self, discipline: D, visitor: V) -> Result<V::Output, BuildError>
+    fn pipeline_of<D, B, S, V>(&self, discipline: D, visitor: V) -> Result<V::Output, BuildError>
     where
-        S: Curves,
         D: Discipline + Send + 'static,
+        B: BestEffort<D> + Send + 'static,
+        S: Curves,
         V: Visitor,
     {
-        let managed = self.config.best_effort.iter().any(BestEffortClass::is_managed)
-            || matches!(self.config.fair_queue, FairQueue::Fsc(_));
-        if managed && !D::ARRIVAL_ORDER {
-            return Ok(visitor.visit(Pipeline::<D, Managed, S>::build(self.config, discipline)?));
-        }
-        Ok(visitor.visit(Pipeline::<D, Committed, S>::build(self.config, discipline)?))
+        Ok(visitor.visit(Pipeline::<D, B, S>::build(self.config, discipline)?))
     }
 
     fn residual(&self) -> Result<Residual, BuildError> {

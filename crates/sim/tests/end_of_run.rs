@@ -11,7 +11,7 @@ use laxity_scenario::stream::StreamScenario;
 use laxity_sim::Control;
 use laxity_sim::cpu::{Cost, Late, Task, Workload};
 use laxity_sim::link::{Traffic, simulate_all};
-use laxity_sim::stream::engine::{Loss, Sent, Unobserved};
+use laxity_sim::stream::engine::{Loss, Sent};
 use laxity_sim::stream::{StreamObserver, StreamPacket};
 use laxity_traffic::Arrival;
 
@@ -56,14 +56,8 @@ fn a_packet_due_at_the_end_of_a_run_is_missed_unless_it_begins() {
              tolerance = \"0/1\"\ngap = \"2 ms\"\nsource = \"backlogged\"\n"
         );
         let scenario = StreamScenario::parse(&text, "s.toml").unwrap_or_else(|e| panic!("{e}"));
-        let run = laxity_sim::stream::simulate(
-            &scenario,
-            "edf",
-            1,
-            ms(2),
-            &mut Unobserved,
-            &Control::default(),
-        );
+        let run =
+            laxity_sim::stream::simulate(&scenario, "edf", 1, ms(2), None, &Control::default());
         let result = run.expect("runs").result(&scenario);
         let class = &result.classes["s"];
         assert_eq!((class.served, class.deadline_misses), (3, missed), "{streams} streams");
@@ -128,7 +122,7 @@ fn a_stopped_run_ends_within_a_decision() {
             "dwcs",
             1,
             Span(10_000_000_000),
-            &mut stopper,
+            Some(&mut stopper),
             &control,
         );
         assert!(!run.expect("runs").ending.complete);

@@ -180,7 +180,7 @@ fn a_stopped_run_says_that_it_is_incomplete() {
     let packets: Vec<_> = (0..10_000).map(|i| (i, 1, 1000)).collect();
     let traffic = Traffic::Recorded(Arc::new(arrivals(&packets)));
     let mut log = Log::default();
-    let run = simulate(&scenario, "exact", 1, &traffic, &mut log, &control).unwrap();
+    let run = simulate(&scenario, "exact", 1, &traffic, Some(&mut log), &control).unwrap();
     assert!(!run.ending.complete);
     let other = &run.result(&scenario).flows["other"];
     assert!(other.packets > 0 && other.packets < 10_000, "{}", other.packets);

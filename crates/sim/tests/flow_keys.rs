@@ -11,7 +11,6 @@ use laxity_link::ecn::Ecn;
 use laxity_link::{Departure, DropSink, LinkPolicy, Packet};
 use laxity_sim::Control;
 use laxity_sim::link::replay::read;
-use laxity_sim::link::simulate::Unobserved;
 use laxity_sim::link::{Traffic, simulate_policy};
 use laxity_trace::{Capture, decode};
 use laxity_traffic::Arrival;
@@ -124,7 +123,7 @@ fn drops_and_marks_are_counted_by_class() {
     let traffic = Traffic::Recorded(Arc::new(arrivals(&packets)));
     let policy = ("marking", Marking { waiting: Vec::new() });
     let control = Control::default();
-    let run = simulate_policy(&scenario, policy, 1, &traffic, &mut Unobserved, &control).unwrap();
+    let run = simulate_policy(&scenario, policy, 1, &traffic, None, &control).unwrap();
     let flows = run.result(&scenario).flows;
     let bulk = &flows["bulk"];
     assert_eq!((bulk.aqm_drops, bulk.ecn_marks, bulk.dropped), (Some(6), Some(10), 6));

@@ -8,7 +8,7 @@ use laxity_dwcs::Measures;
 use laxity_scenario::stream::StreamScenario;
 use laxity_scenario::stream::policies::POLICIES;
 use laxity_sim::Control;
-use laxity_sim::stream::engine::{Loss, Sent, Unobserved};
+use laxity_sim::stream::engine::{Loss, Sent};
 use laxity_sim::stream::simulate::result;
 use laxity_sim::stream::{
     StreamObserver, StreamPacket, StreamRun, simulate, simulate_all, summary,
@@ -38,7 +38,8 @@ fn scenario(text: &str) -> StreamScenario {
 fn log(scenario: &StreamScenario, policy: &str, seed: u64, ms: u64) -> (StreamRun, Log) {
     let mut log = Log::default();
     let duration = Span::from_millis(ms);
-    let run = simulate(scenario, policy, seed, duration, &mut log, &Control::default()).unwrap();
+    let run =
+        simulate(scenario, policy, seed, duration, Some(&mut log), &Control::default()).unwrap();
     (run, log)
 }
 
@@ -289,7 +290,7 @@ fn paper(count: u32) -> StreamScenario {
 
 fn measures(scenario: &StreamScenario, policy: &str, ms: u64) -> Measures {
     let duration = Span::from_millis(ms);
-    let run = simulate(scenario, policy, 1, duration, &mut Unobserved, &Control::default());
+    let run = simulate(scenario, policy, 1, duration, None, &Control::default());
     let mut sum = Measures::default();
     run.unwrap().classes.iter().for_each(|c| sum.merge(&c.measures));
     sum
@@ -434,7 +435,7 @@ fn unsupported_scenarios_are_reported() {
     );
     let run = |policy| {
         let duration = Span::from_millis(1);
-        simulate(&live, policy, 1, duration, &mut Unobserved, &Control::default()).unwrap_err()
+        simulate(&live, policy, 1, duration, None, &Control::default()).unwrap_err()
     };
     assert!(run("dwcs").to_string().starts_with("class `a`: a simulation sends"));
     assert!(run("exact").to_string().starts_with("unknown policy `exact`"));

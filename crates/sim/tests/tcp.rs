@@ -4,7 +4,6 @@ use crate::common::scenario;
 use laxity_core::Span;
 use laxity_results::{FlowResult, TcpResult};
 use laxity_sim::Control;
-use laxity_sim::link::simulate::Unobserved;
 use laxity_sim::link::{PolicyRun, Traffic, simulate};
 
 const LINK: &str = r#"
@@ -32,7 +31,7 @@ fn run_on(
     let traffic =
         Traffic::Generated { duration: Span::from_millis(16_000), replayed: Default::default() };
     let control = Control::default();
-    let run = simulate(&scenario, policy, seed, &traffic, &mut Unobserved, &control).unwrap();
+    let run = simulate(&scenario, policy, seed, &traffic, None, &control).unwrap();
     let result = run.result(&scenario);
     assert_eq!(result.realtime_deadline_misses > 0, policy == "fifo", "{policy}");
     (run, move |name| result.flows[name].clone())
@@ -176,8 +175,8 @@ fn bounds_of_keys_are_simulated() {
                 let scenario = scenario(&format!("{link}{class}"));
                 let (duration, replayed) = (Span::from_millis(40_000), Default::default());
                 let traffic = Traffic::Generated { duration, replayed };
-                let (unobserved, control) = (&mut Unobserved, Control::default());
-                let run = simulate(&scenario, "slack", 1, &traffic, unobserved, &control).unwrap();
+                let control = Control::default();
+                let run = simulate(&scenario, "slack", 1, &traffic, None, &control).unwrap();
                 let packets = run.measure.flows[0].packets;
                 assert_eq!(packets > 0, start == "0 s", "{class}");
             }

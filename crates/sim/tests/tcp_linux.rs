@@ -85,7 +85,7 @@ fn simulated(queue: &str, flows: u32, control: CongestionControl) -> Steady {
     let run = |seed, ms, sojourns: &mut Sojourns| {
         let replayed = Arc::new(real_time(&scenario));
         let traffic = Traffic::Generated { duration: Span::from_millis(ms), replayed };
-        let run = simulate(&scenario, policy, seed, &traffic, sojourns, &Control::default());
+        let run = simulate(&scenario, policy, seed, &traffic, Some(sojourns), &Control::default());
         run.unwrap().transfers[0].1.received
     };
     let runs: Vec<Steady> = (1..=SEEDS)

@@ -8,7 +8,6 @@ use laxity_scenario::link::model::{Scenario, Source};
 use laxity_scenario::stream::StreamScenario;
 use laxity_sim::link::Traffic;
 use laxity_sim::link::replay;
-use laxity_sim::link::simulate::Unobserved;
 use laxity_sim::{Control, cpu, link, stream};
 use std::sync::Arc;
 
@@ -65,9 +64,7 @@ fn link_table(scenario: &Scenario, part: &Part, control: &Control) -> Result<Tab
     }
     let traffic = Traffic::Generated { duration, replayed: Arc::new(replayed) };
     let of_seed = |seed: u64| {
-        let run = |policy: &String| {
-            link::simulate(scenario, policy, seed, &traffic, &mut Unobserved, control)
-        };
+        let run = |policy: &String| link::simulate(scenario, policy, seed, &traffic, None, control);
         let runs = part.policies.iter().map(run).collect::<Result<Vec<_>, _>>().map_err(failed)?;
         Ok(link::simulate::result(scenario, &runs, Some(seed)))
     };
@@ -81,10 +78,8 @@ fn stream_table(
 ) -> Result<Table, SweepError> {
     let duration = part.duration.unwrap_or(OTHER_DURATION);
     let of_seed = |seed: u64| {
-        let run = |policy: &String| {
-            let mut unobserved = stream::engine::Unobserved;
-            stream::simulate(scenario, policy, seed, duration, &mut unobserved, control)
-        };
+        let run =
+            |policy: &String| stream::simulate(scenario, policy, seed, duration, None, control);
         let runs = part.policies.iter().map(run).collect::<Result<Vec<_>, _>>().map_err(failed)?;
         Ok(stream::simulate::result(scenario, &runs, Some(seed)))
     };

@@ -187,7 +187,8 @@ fn packets_are_dropped_and_marked_as_in_the_simulator() {
             let congested: BTreeSet<u64> = congested.map(|(number, _)| number).collect();
             let traffic = Traffic::Recorded(arrivals.into());
             let mut simulated = Seen::default();
-            let run = simulate(&scenario, policy, 0, &traffic, &mut simulated, &Control::default());
+            let run =
+                simulate(&scenario, policy, 0, &traffic, Some(&mut simulated), &Control::default());
             let run = run.expect(policy);
             for (forwarded, simulated) in forwarded.sent.iter().zip(&simulated.sent) {
                 assert_eq!(forwarded, simulated, "{place}");

@@ -173,8 +173,9 @@ fn every_policy_sends_what_the_simulator_sends() {
             let arrivals = arrivals(seed, 3000);
             let traffic = Traffic::Recorded(arrivals.clone().into());
             let mut seen = Seen::default();
-            let run = simulate(&scenario, policy, 1, &traffic, &mut seen, &Control::default())
-                .expect(policy);
+            let run =
+                simulate(&scenario, policy, 1, &traffic, Some(&mut seen), &Control::default())
+                    .expect(policy);
             let (sent, mut forwarder) = forward(&scenario, policy, &arrivals);
             for (forwarded, simulated) in sent.iter().zip(&seen.sent) {
                 assert_eq!(forwarded, simulated, "{policy}, seed {seed}");

@@ -100,20 +100,26 @@ fn runs(
             extra.begin(choice.name(), *seed);
             let run = match choice {
                 Choice::BuiltIn(name) => {
-                    simulate(scenario, name, *seed, traffic, &mut extra, control)
+                    simulate(scenario, name, *seed, traffic, Some(&mut extra), control)
                         .map_err(error::input)?
                 }
                 Choice::Python { name, factory } => Python::attach(|py| {
                     let (policy, failure) = Callback::new(py, factory, scenario, control)?;
                     let policy = (name.as_str(), policy);
-                    let run =
-                        simulate_policy(scenario, policy, *seed, traffic, &mut extra, control);
+                    let run = simulate_policy(
+                        scenario,
+                        policy,
+                        *seed,
+                        traffic,
+                        Some(&mut extra),
+                        control,
+                    );
                     failure.check()?;
                     run.map_err(error::input)
                 })?,
                 Choice::Planned { name, plan } => {
                     let policy = (name.as_str(), plan.policy(scenario)?);
-                    simulate_policy(scenario, policy, *seed, traffic, &mut extra, control)
+                    simulate_policy(scenario, policy, *seed, traffic, Some(&mut extra), control)
                         .map_err(error::input)?
                 }
             };

@@ -80,14 +80,20 @@ fn runs(
             let mut seen = Observed(recorder.as_mut());
             let run = match choice {
                 Choice::BuiltIn(name) => {
-                    simulate(scenario, name, *seed, duration, &mut seen, control)
+                    simulate(scenario, name, *seed, duration, Some(&mut seen), control)
                         .map_err(error::input)?
                 }
                 Choice::Python { name, factory } => Python::attach(|py| {
                     let (policy, failure) = Callback::new(py, factory, scenario, control)?;
                     let policy = (name.as_str(), policy);
-                    let run =
-                        simulate_structure(scenario, policy, *seed, duration, &mut seen, control);
+                    let run = simulate_structure(
+                        scenario,
+                        policy,
+                        *seed,
+                        duration,
+                        Some(&mut seen),
+                        control,
+                    );
                     failure.check()?;
                     run.map_err(error::input)
                 })?,

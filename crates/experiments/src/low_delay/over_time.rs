@@ -108,8 +108,7 @@ impl Excerpt {
         let mut packets = Vec::new();
         for run in &runs.shown {
             let mut seen = Window { flows, window, packets: Default::default() };
-            let mut observer: &mut dyn Observer = &mut seen;
-            simulate(scenario, &run.policy, run.seed, &runs.traffic, &mut observer, control)?;
+            simulate(scenario, &run.policy, run.seed, &runs.traffic, Some(&mut seen), control)?;
             seen.packets.iter_mut().for_each(|p| p.sort_unstable());
             packets.push(seen.packets);
         }

@@ -76,10 +76,9 @@ impl Contender {
         });
         let traffic = Traffic::Recorded(Arc::new(packets.collect()));
         let mut log = Log::default();
-        let mut observer: &mut dyn Observer = &mut log;
         match self {
             Contender::Policy(name) => {
-                simulate(scenario, name, 1, &traffic, &mut observer, control)?
+                simulate(scenario, name, 1, &traffic, Some(&mut log), control)?
             }
             Contender::Hfsc(classes) => {
                 let flows = scenario.flow_count();
@@ -93,7 +92,7 @@ impl Contender {
                 let model = tree.policy(scenario.link.rate.0).map_err(|error| {
                     ExperimentError::sheet(super::PAPER.name, error.to_string())
                 })?;
-                simulate_policy(scenario, ("hfsc", model), 1, &traffic, &mut observer, control)?
+                simulate_policy(scenario, ("hfsc", model), 1, &traffic, Some(&mut log), control)?
             }
         };
         Ok(log.0)

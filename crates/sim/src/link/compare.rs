@@ -4,7 +4,6 @@ use laxity_core::{Histogram, Time};
 use laxity_scenario::link::model::Scenario;
 use laxity_traffic::Arrival;
 
-use super::simulate::Unobserved;
 use super::{SimulationError, Traffic, simulate};
 use crate::Control;
 
@@ -65,7 +64,7 @@ pub fn compare(
         arrival.time = Time(arrival.time.0 - first);
     }
     let traffic = Traffic::Recorded(arrivals.into());
-    let run = simulate(scenario, policy, 0, &traffic, &mut Unobserved, &Control::default())?;
+    let run = simulate(scenario, policy, 0, &traffic, None, &Control::default())?;
     let both = live.iter().zip(&run.measure.flows);
     let rows = scenario.flow_names().zip(both).map(|(name, (live, simulated))| {
         let sent = (live.sent, simulated.delay.count() + simulated.demoted());

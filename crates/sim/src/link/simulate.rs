@@ -6,16 +6,17 @@ use std::sync::Arc;
 
 use laxity_core::{FlowId, Span, Time};
 use laxity_curve::Envelope;
-use laxity_link::LinkPolicy;
+use laxity_link::buffer::DropReason;
 use laxity_link::config::{LinkConfig, LinkConfigError};
 use laxity_link::police::Policer;
 use laxity_link::registry::{self, BuildError, Visitor};
+use laxity_link::{Departure, LinkPolicy, Packet};
 use laxity_results::{FlowKind, PolicyResult, SimulationResult};
 use laxity_scenario::link::model::{Scenario, Source};
 use laxity_traffic::{Arrival, Merge};
 
 use super::closed_loop::{ClosedLoop, Transfers};
-use super::engine::{Ending, Observer, run, run_source};
+use super::engine::{Ending, Observer, run_source};
 use super::measure::FlowMeasure;
 use super::traffic_source::OpenLoop;
 use super::{Generator, Measure};
@@ -224,59 +225,55 @@ fn flows(scenario: &Scenario) -> impl Iterator<Item = Flow<'_>> {
     realtime.chain(best_effort).zip(0..).map(|(f, i)| Flow { id: FlowId(i), ..f })
 }
 
-/// Runs one policy on one seed; `extra` sees every packet beside the measurement.
+/// Runs one policy on one seed; `extra`, if any, sees every packet beside the measurement.
 ///
 /// # Errors
 /// See [`SimulationError`].
-pub fn simulate<O: Observer>(
+pub fn simulate(
     scenario: &Scenario,
     policy: &str,
     seed: u64,
     traffic: &Traffic,
-    extra: &mut O,
+    extra: Option<&mut dyn Observer>,
     control: &Control,
 ) -> Result<PolicyRun, SimulationError> {
-    let decide = |setup: &LinkConfig, drive: Drive<'_, Both<'_, '_, Measure, O>>| {
+    driven(scenario, policy, seed, traffic, extra, control, |setup, drive| {
         registry::visit(policy, setup, drive).map_err(|e| named(scenario, e))
-    };
-    driven(scenario, policy, seed, traffic, extra, control, decide)
+    })
 }
 
 /// Like [`simulate`], with a policy that the registry does not hold; `name` is its name in results.
 ///
 /// # Errors
 /// See [`SimulationError`].
-pub fn simulate_policy<P: LinkPolicy + Send + 'static, O: Observer>(
+pub fn simulate_policy<P: LinkPolicy + Send + 'static>(
     scenario: &Scenario,
     (name, policy): (&str, P),
     seed: u64,
     traffic: &Traffic,
-    extra: &mut O,
+    extra: Option<&mut dyn Observer>,
     control: &Control,
 ) -> Result<PolicyRun, SimulationError> {
     driven(scenario, name, seed, traffic, extra, control, |_, drive| Ok(drive.visit(policy)))
 }
 
-fn driven<O: Observer>(
+fn driven(
     scenario: &Scenario,
     name: &str,
     seed: u64,
     traffic: &Traffic,
-    extra: &mut O,
+    extra: Option<&mut dyn Observer>,
     control: &Control,
-    drive: impl FnOnce(
-        &LinkConfig,
-        Drive<'_, Both<'_, '_, Measure, O>>,
-    ) -> Result<RunOutcome, SimulationError>,
+    drive: impl FnOnce(&LinkConfig, Drive<'_, '_>) -> Result<RunOutcome, SimulationError>,
 ) -> Result<PolicyRun, SimulationError> {
     traffic.check(scenario)?;
     let setup = LinkConfig { aqm_seed: seed, ..scenario.setup() };
     let duration_ns = traffic.duration().0;
-    let mut measure = Measure::new(scenario.flow_count(), duration_ns);
-    let observer = Both(&mut measure, extra);
-    let parts = Drive { scenario, setup: &setup, seed, traffic, observer, control };
+    let mut observer =
+        Observed { measure: Measure::new(scenario.flow_count(), duration_ns), extra };
+    let parts = Drive { scenario, setup: &setup, seed, traffic, observer: &mut observer, control };
     let RunOutcome { ending, transfers } = drive(&setup, parts)?;
-    let policy = name.to_owned();
+    let (policy, measure) = (name.to_owned(), observer.measure);
     Ok(PolicyRun { policy, seed, measure, ending, transfers, duration_ns })
 }
 
@@ -290,12 +287,12 @@ fn named(scenario: &Scenario, error: BuildError) -> SimulationError {
     SimulationError::Policy(error)
 }
 
-struct Drive<'a, O> {
+struct Drive<'a, 'o> {
     scenario: &'a Scenario,
     setup: &'a LinkConfig,
     seed: u64,
     traffic: &'a Traffic,
-    observer: O,
+    observer: &'a mut Observed<'o>,
     control: &'a Control,
 }
 
@@ -305,76 +302,78 @@ struct RunOutcome {
     transfers: Vec<(FlowId, Transfers)>,
 }
 
-impl<O: Observer> Visitor for Drive<'_, O> {
+impl Visitor for Drive<'_, '_> {
     type Output = RunOutcome;
 
-    fn visit<P: LinkPolicy + Send + 'static>(mut self, mut policy: P) -> RunOutcome {
+    fn visit<P: LinkPolicy + Send + 'static>(self, mut policy: P) -> RunOutcome {
         let (rate, wire) = (self.setup.rate, self.setup.wire);
-        let (policy, observer, control) = (&mut policy, &mut self.observer, self.control);
-        let mut transfers = Vec::new();
-        let ending = match self.traffic {
+        let (policy, observer, control) = (&mut policy, self.observer, self.control);
+        // All packets from one type of source, and one engine a policy for it.
+        let (arrivals, duration) = match self.traffic {
             Traffic::Recorded(packets) => {
-                run(policy, packets.iter().copied(), rate, wire, observer, control)
+                let packets: Box<dyn Iterator<Item = Arrival>> = Box::new(packets.iter().copied());
+                (Merge::new(vec![packets]), None)
             }
             Traffic::Generated { duration, replayed } => {
                 let arrivals = Traffic::generate(self.scenario, self.seed, *duration, replayed);
-                let open = OpenLoop::new(arrivals);
-                match ClosedLoop::new(self.scenario, self.seed, Time(duration.0), open) {
-                    Ok(mut closed) => {
-                        let ending = run_source(policy, &mut closed, rate, wire, observer, control);
-                        transfers = closed.into_transfers();
-                        ending
-                    }
-                    Err(mut open) => run_source(policy, &mut open, rate, wire, observer, control),
-                }
+                (arrivals, Some(*duration))
             }
+        };
+        let open = OpenLoop::new(arrivals);
+        let source = match duration {
+            Some(Span(end)) => ClosedLoop::new(self.scenario, self.seed, Time(end), open),
+            None => Err(open),
+        };
+        let mut transfers = Vec::new();
+        let ending = match source {
+            Ok(mut closed) => {
+                let ending = run_source(policy, &mut closed, rate, wire, observer, control);
+                transfers = closed.into_transfers();
+                ending
+            }
+            Err(mut open) => run_source(policy, &mut open, rate, wire, observer, control),
         };
         RunOutcome { ending, transfers }
     }
 }
 
-/// Two observers of one run.
-#[derive(Debug)]
-pub struct Both<'a, 'b, A, B>(pub &'a mut A, pub &'b mut B);
-
-/// An observer that records nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Unobserved;
-
-impl Observer for Unobserved {
-    fn arrived(&mut self, _: &laxity_link::Packet) {}
-    fn sent(&mut self, _: &laxity_link::Departure, _: Time) {}
-    fn dropped(&mut self, _: Time, _: &laxity_link::Packet, _: laxity_link::buffer::DropReason) {}
+/// The measurement of a run, and who else sees it: one type, and with it one engine a policy for all of them.
+struct Observed<'o> {
+    measure: Measure,
+    extra: Option<&'o mut dyn Observer>,
 }
 
-impl<A: Observer, B: Observer> Observer for Both<'_, '_, A, B> {
+impl Observer for Observed<'_> {
     #[inline]
-    fn arrived(&mut self, packet: &laxity_link::Packet) {
-        self.0.arrived(packet);
-        self.1.arrived(packet);
+    fn arrived(&mut self, packet: &Packet) {
+        self.measure.arrived(packet);
+        if let Some(extra) = &mut self.extra {
+            extra.arrived(packet);
+        }
     }
 
     #[inline]
-    fn sent(&mut self, departure: &laxity_link::Departure, end: Time) {
-        self.0.sent(departure, end);
-        self.1.sent(departure, end);
+    fn sent(&mut self, departure: &Departure, end: Time) {
+        self.measure.sent(departure, end);
+        if let Some(extra) = &mut self.extra {
+            extra.sent(departure, end);
+        }
     }
 
     #[inline]
-    fn dropped(
-        &mut self,
-        now: Time,
-        packet: &laxity_link::Packet,
-        reason: laxity_link::buffer::DropReason,
-    ) {
-        self.0.dropped(now, packet, reason);
-        self.1.dropped(now, packet, reason);
+    fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason) {
+        self.measure.dropped(now, packet, reason);
+        if let Some(extra) = &mut self.extra {
+            extra.dropped(now, packet, reason);
+        }
     }
 
     #[inline]
-    fn marked(&mut self, now: Time, packet: &laxity_link::Packet) {
-        self.0.marked(now, packet);
-        self.1.marked(now, packet);
+    fn marked(&mut self, now: Time, packet: &Packet) {
+        self.measure.marked(now, packet);
+        if let Some(extra) = &mut self.extra {
+            extra.marked(now, packet);
+        }
     }
 }
 
@@ -393,7 +392,7 @@ pub fn simulate_all(
     let jobs: Vec<(u64, &String)> =
         seeds.iter().flat_map(|s| policies.iter().map(move |p| (*s, p))).collect();
     parallel::all(&jobs, control, |(seed, policy)| {
-        simulate(scenario, policy, *seed, traffic, &mut Unobserved, control)
+        simulate(scenario, policy, *seed, traffic, None, control)
     })
 }
 

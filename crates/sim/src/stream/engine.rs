@@ -64,15 +64,21 @@ pub trait StreamObserver {
     fn lost(&mut self, packet: &StreamPacket, deadline: Option<Time>, why: Loss);
 }
 
-/// An observer that looks away.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Unobserved;
+/// An observer, if there is one: one type, and with it one engine a policy for all of them.
+impl StreamObserver for Option<&mut dyn StreamObserver> {
+    #[inline]
+    fn sent(&mut self, packet: &StreamPacket, how: &Sent) {
+        if let Some(observer) = self {
+            observer.sent(packet, how);
+        }
+    }
 
-impl StreamObserver for Unobserved {
     #[inline]
-    fn sent(&mut self, _: &StreamPacket, _: &Sent) {}
-    #[inline]
-    fn lost(&mut self, _: &StreamPacket, _: Option<Time>, _: Loss) {}
+    fn lost(&mut self, packet: &StreamPacket, deadline: Option<Time>, why: Loss) {
+        if let Some(observer) = self {
+            observer.lost(packet, deadline, why);
+        }
+    }
 }
 
 /// A ledger that remembers what the last packet sent had behind it.

@@ -9,7 +9,7 @@ use laxity_results::{StreamPolicyResult, StreamSimulationResult};
 use laxity_scenario::stream::model::{StreamClass, StreamScenario};
 
 use super::arrivals::StreamArrivals;
-use super::engine::{self, Setting, StreamEnding, StreamObserver, Tap, Unobserved};
+use super::engine::{self, Setting, StreamEnding, StreamObserver, Tap};
 use super::fifos::{FifoClass, Fifos};
 use super::measure::{ClassMeasure, histories_fit};
 use super::policy::{self, Visitor};
@@ -89,16 +89,16 @@ impl StreamRun {
     }
 }
 
-/// Runs one policy on one seed; `observer` sees every packet beside the measurement.
+/// Runs one policy on one seed; `observer`, if any, sees every packet beside the measurement.
 ///
 /// # Errors
 /// See [`StreamSimulationError`].
-pub fn simulate<O: StreamObserver>(
+pub fn simulate(
     scenario: &StreamScenario,
     policy: &str,
     seed: u64,
     duration: Span,
-    observer: &mut O,
+    observer: Option<&mut dyn StreamObserver>,
     control: &Control,
 ) -> Result<StreamRun, StreamSimulationError> {
     let sliding = histories_fit(scenario);
@@ -116,12 +116,12 @@ pub fn simulate<O: StreamObserver>(
 ///
 /// # Errors
 /// See [`StreamSimulationError`].
-pub fn simulate_structure<S: Structure + Send + 'static, O: StreamObserver>(
+pub fn simulate_structure<S: Structure + Send + 'static>(
     scenario: &StreamScenario,
     (policy, structure): (&str, S),
     seed: u64,
     duration: Span,
-    observer: &mut O,
+    observer: Option<&mut dyn StreamObserver>,
     control: &Control,
 ) -> Result<StreamRun, StreamSimulationError> {
     let sliding = histories_fit(scenario);
@@ -138,23 +138,23 @@ fn tap(scenario: &StreamScenario) -> Tap {
     Tap::new(if histories_fit(scenario) { ledger.with_history() } else { ledger })
 }
 
-struct Drive<'a, O> {
+struct Drive<'a, 'o> {
     scenario: &'a StreamScenario,
     seed: u64,
     duration: Span,
     sliding: bool,
-    observer: &'a mut O,
+    observer: Option<&'o mut dyn StreamObserver>,
     control: &'a Control,
 }
 
-impl<O: StreamObserver> Visitor<Tap> for Drive<'_, O> {
+impl Visitor<Tap> for Drive<'_, '_> {
     type Output = Result<(Vec<ClassMeasure>, StreamEnding), StreamSimulationError>;
 
     fn visit<S: Structure + Send + 'static>(
         self,
         mut scheduler: Scheduler<S, Tap>,
     ) -> Self::Output {
-        let Drive { scenario, seed, duration, sliding, observer, control } = self;
+        let Drive { scenario, seed, duration, sliding, mut observer, control } = self;
         let end = Time(duration.0);
         let mut patterns = Vec::new();
         let mut streams = Vec::with_capacity(scenario.stream_count() as usize);
@@ -183,7 +183,7 @@ impl<O: StreamObserver> Visitor<Tap> for Drive<'_, O> {
             .zip(0..)
             .flat_map(|(class, i)| std::iter::repeat_n(i, class.count as usize));
         let gaps: Vec<Option<Span>> = scenario.streams.iter().map(|c| c.attributes.gap).collect();
-        let mut fifos = Fifos::new(&classes, class_of, seed, observer, control);
+        let mut fifos = Fifos::new(&classes, class_of, seed, &mut observer, control);
         let setting = Setting { streams: &streams, gaps: &gaps, server: &scenario.server, end };
         let ending = engine::run(&mut scheduler, &setting, arrivals, &mut fifos, control);
         let ledger = &scheduler.meter().ledger;
@@ -223,7 +223,7 @@ pub fn simulate_all(
     let jobs: Vec<(u64, &String)> =
         seeds.iter().flat_map(|s| policies.iter().map(move |p| (*s, p))).collect();
     parallel::all(&jobs, control, |(seed, policy)| {
-        simulate(scenario, policy, *seed, duration, &mut Unobserved, control)
+        simulate(scenario, policy, *seed, duration, None, control)
     })
 }
 

@@ -64,7 +64,7 @@ pub fn simulated(
     traffic: &Traffic,
 ) -> (PolicyRun, Log) {
     let mut log = Log::default();
-    let run = simulate(scenario, policy, seed, traffic, &mut log, &Control::default());
+    let run = simulate(scenario, policy, seed, traffic, Some(&mut log), &Control::default());
     (run.unwrap_or_else(|e| panic!("{policy}: {e}")), log)
 }
 

@@ -6,7 +6,6 @@ use laxity_core::{Bytes, Rate, Span};
 use laxity_curve::{Envelope, Rational};
 use laxity_scenario::link::Scenario;
 use laxity_sim::Control;
-use laxity_sim::link::simulate::Unobserved;
 use laxity_sim::link::{Traffic, simulate_policy};
 use laxity_tc::{ClassOptions, Config, Limit, QdiscOptions, Reader, Tbf};
 
@@ -282,9 +281,9 @@ fn models_of_plans_keep_every_bound() {
             let ms = (30_000_000_000 / scenario.link.rate.0).clamp(50, 2000);
             let duration = Span(ms * 1_000_000);
             let traffic = Traffic::Generated { duration, replayed: Vec::new().into() };
-            let (none, control) = (&mut Unobserved, Control::default());
+            let control = Control::default();
             let run =
-                simulate_policy(&scenario, (target.name(), model), seed, &traffic, none, &control);
+                simulate_policy(&scenario, (target.name(), model), seed, &traffic, None, &control);
             let measured = run.expect("sources").result(&scenario).flows;
             for flow in &plan.result.flows {
                 let (got, bound) = (&measured[&flow.flow], flow.delay_ns.expect("a bound"));

@@ -10,7 +10,6 @@ use laxity_results::TcPlan;
 use laxity_scenario::Document;
 use laxity_scenario::link::Scenario;
 use laxity_scenario::quantity;
-use laxity_sim::link::simulate::Unobserved;
 use laxity_sim::link::{PolicyRun, Traffic, simulate, simulate_policy};
 
 use super::args::{PlanArgs, TargetArg};
@@ -107,9 +106,8 @@ fn simulated(scenario: &Scenario, duration: Span, planned: &mut Plan) -> Result<
     let run = |result: Result<PolicyRun, _>| {
         Ok::<_, Failure>(result.map_err(Failure::input)?.result(scenario).flows)
     };
-    let none = &mut Unobserved;
-    let tree = run(simulate_policy(scenario, (name, model), seed, &traffic, none, &control))?;
-    let laxity = run(simulate(scenario, &scenario.policy.use_, seed, &traffic, none, &control))?;
+    let tree = run(simulate_policy(scenario, (name, model), seed, &traffic, None, &control))?;
+    let laxity = run(simulate(scenario, &scenario.policy.use_, seed, &traffic, None, &control))?;
     for class in &mut planned.result.best_effort {
         if let Some(flow) = tree.get(&class.name) {
             (class.tree_mean_ms, class.tree_max_ms) = (flow.mean_ms, flow.max_ms);

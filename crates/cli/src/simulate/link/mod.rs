@@ -16,7 +16,7 @@ use laxity_results::{CheckResult, SimulationRuns};
 use laxity_scenario::link::model::{Scenario, Source};
 use laxity_sim::Control;
 use laxity_sim::link::simulate::result;
-use laxity_sim::link::{Observer, PolicyRun, Traffic, replay, simulate_all, summary};
+use laxity_sim::link::{PolicyRun, Traffic, replay, simulate_all, summary};
 use laxity_traffic::Arrival;
 
 use super::{chosen, duration, refuse_cpu_options, seeds};
@@ -177,10 +177,14 @@ fn recorded(
             break;
         }
         recorder.begin(policy);
-        // All observers but none share one engine a policy.
-        let mut observer: &mut dyn Observer = &mut recorder;
-        let run =
-            laxity_sim::link::simulate(scenario, policy, *seed, traffic, &mut observer, control);
+        let run = laxity_sim::link::simulate(
+            scenario,
+            policy,
+            *seed,
+            traffic,
+            Some(&mut recorder),
+            control,
+        );
         let run = run.map_err(|e| of_scenario(scenario, e))?;
         recorder.end(run.ending.complete);
         runs.push(run);

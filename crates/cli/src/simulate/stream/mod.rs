@@ -126,7 +126,7 @@ fn recorded(
             break;
         }
         recorder.begin(policy);
-        let run = simulate(scenario, policy, *seed, duration, &mut recorder, control);
+        let run = simulate(scenario, policy, *seed, duration, Some(&mut recorder), control);
         runs.push(run.map_err(|e| of_scenario(scenario, &e))?);
     }
     recorder.finish()?;
