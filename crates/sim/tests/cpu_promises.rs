@@ -22,7 +22,7 @@ fn outcome(case: &str, policy: &str, task: &str, seconds: u64) -> Outcome {
     let scenario = CpuScenario::read(path.with_extension("toml")).expect("it reads");
     let tasks = tasks(&scenario).expect("no recordings");
     let (length, control) = (Span::from_millis(1000 * seconds), Control::default());
-    let run = simulate(&scenario, &tasks, policy, 1, length, &mut (), &control).expect("it runs");
+    let run = simulate(&scenario, &tasks, policy, 1, length, None, &control).expect("it runs");
     let i = tasks.iter().position(|t| t.name == task).expect("its name");
     let measured = &run.measure.tasks[i];
     Outcome {

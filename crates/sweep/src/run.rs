@@ -91,7 +91,7 @@ fn cpu_table(scenario: &CpuScenario, part: &Part, control: &Control) -> Result<T
     let tasks = cpu::tasks(scenario).map_err(failed)?;
     let of_seed = |seed: u64| {
         let run = |policy: &String| {
-            cpu::simulate(scenario, &tasks, policy, seed, duration, &mut (), control)
+            cpu::simulate(scenario, &tasks, policy, seed, duration, None, control)
         };
         let runs = part.policies.iter().map(run).collect::<Result<Vec<_>, _>>().map_err(failed)?;
         Ok(cpu::result(scenario, &tasks, &runs, Some(seed)))

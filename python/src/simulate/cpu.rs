@@ -101,7 +101,7 @@ fn runs(
                     name,
                     *seed,
                     duration,
-                    &mut Observed(schedule.as_mut()),
+                    Some(&mut Observed(schedule.as_mut())),
                     control,
                 )
                 .map_err(error::input)?,
@@ -109,7 +109,13 @@ fn runs(
                     let (policy, failure) = Callback::new(py, factory, scenario, control)?;
                     let (policy, mut seen) = ((name.as_str(), policy), Observed(schedule.as_mut()));
                     let run = simulate_policy(
-                        scenario, tasks, policy, *seed, duration, &mut seen, control,
+                        scenario,
+                        tasks,
+                        policy,
+                        *seed,
+                        duration,
+                        Some(&mut seen),
+                        control,
                     );
                     failure.check()?;
                     run.map_err(error::input)

@@ -127,3 +127,47 @@ impl<O: Observer + ?Sized> Observer for &mut O {
         (**self).saw(now, task, since);
     }
 }
+
+/// An observer, if there is one: one type, and with it one engine a policy for all of them.
+impl Observer for Option<&mut dyn Observer> {
+    fn asked(&mut self, now: Time, task: TaskId, answer: &Result<Admitted, Refusal>) {
+        if let Some(observer) = self {
+            observer.asked(now, task, answer);
+        }
+    }
+    fn woke(&mut self, now: Time, task: TaskId) {
+        if let Some(observer) = self {
+            observer.woke(now, task);
+        }
+    }
+    fn slept(&mut self, now: Time, task: TaskId) {
+        if let Some(observer) = self {
+            observer.slept(now, task);
+        }
+    }
+    fn dispatched(&mut self, now: Time, cpu: CpuId, task: Option<TaskId>) {
+        if let Some(observer) = self {
+            observer.dispatched(now, cpu, task);
+        }
+    }
+    fn ran(&mut self, from: Time, to: Time, cpu: CpuId, task: TaskId) {
+        if let Some(observer) = self {
+            observer.ran(from, to, cpu, task);
+        }
+    }
+    fn ended(&mut self, task: TaskId, job: &Job) {
+        if let Some(observer) = self {
+            observer.ended(task, job);
+        }
+    }
+    fn unfinished(&mut self, task: TaskId, job: &Job) {
+        if let Some(observer) = self {
+            observer.unfinished(task, job);
+        }
+    }
+    fn saw(&mut self, now: Time, task: TaskId, since: Time) {
+        if let Some(observer) = self {
+            observer.saw(now, task, since);
+        }
+    }
+}

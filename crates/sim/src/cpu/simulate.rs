@@ -128,40 +128,72 @@ pub fn readings(options: &Options, policy: &str) -> IndexMap<String, String> {
     accepted.iter().map(|o| (o.name.to_owned(), value(o.name))).collect()
 }
 
-/// Runs one policy on one seed, on the [`tasks`](super::tasks) of the scenario; `observer` sees the
-/// schedule beside the measurement.
+/// Runs one policy on one seed, on the [`tasks`](super::tasks) of the scenario; `observer`, if any,
+/// sees the schedule beside the measurement.
 ///
 /// # Errors
 /// See [`CpuSimulationError`].
-pub fn simulate<O: Observer>(
+pub fn simulate(
     scenario: &CpuScenario,
     tasks: &[Task],
     policy: &str,
     seed: u64,
     duration: Span,
-    observer: &mut O,
+    observer: Option<&mut dyn Observer>,
     control: &Control,
 ) -> Result<CpuRun, CpuSimulationError> {
     let machine = machine(scenario, seed, duration);
-    drive(scenario, policy, Drive { tasks, machine, observer, sink: None, control }, duration)
+    let enlarged = with_overheads(scenario, tasks);
+    let drive = Drive { tasks: &enlarged, machine, observer, control };
+    let done = match layout(scenario)? {
+        // On one CPU the policy runs in its own type.
+        None => registry::visit(policy, &scenario.policy.options, drive)
+            .map_err(|e| CpuSimulationError::UnknownPolicy(e.0))?,
+        Some(layout) => registry::Visitor::visit(drive, clustered(scenario, policy, &layout)?),
+    };
+    finished(done, (policy, tasks), (seed, duration), control)
 }
 
 /// Like [`simulate`], with a record of the run.
 ///
 /// # Errors
 /// See [`CpuSimulationError`].
-pub fn simulate_recorded<O: Observer>(
+pub fn simulate_recorded(
     scenario: &CpuScenario,
     tasks: &[Task],
     policy: &str,
     seed: u64,
     duration: Span,
-    (observer, sink): (&mut O, RowSink<'_>),
+    (observer, sink): (Option<&mut dyn Observer>, RowSink<'_>),
     control: &Control,
 ) -> Result<CpuRun, CpuSimulationError> {
     let machine = machine(scenario, seed, duration);
-    let run = Drive { tasks, machine, observer, sink: Some(sink), control };
-    drive(scenario, policy, run, duration)
+    let enlarged = with_overheads(scenario, tasks);
+    // Writing takes far longer than calls of the policy.
+    let mut boxed: Box<dyn Policy + Send> = match layout(scenario)? {
+        None => registry::build(policy, &scenario.policy.options)
+            .map_err(|e| CpuSimulationError::UnknownPolicy(e.0))?,
+        Some(layout) => Box::new(clustered(scenario, policy, &layout)?),
+    };
+    let mut observed = (Measure::new(tasks.len()), observer);
+    let ending = cpu::run_recorded(&mut boxed, &enlarged, machine, &mut observed, sink, control);
+    let done = ending.map(|ending| measured(observed.0, ending));
+    finished(done, (policy, tasks), (seed, duration), control)
+}
+
+/// The clusters of the scenario's CPUs; none for one CPU.
+fn layout(scenario: &CpuScenario) -> Result<Option<clusters::Layout>, CpuSimulationError> {
+    scenario.cpu.layout().map_err(CpuSimulationError::Layout)
+}
+
+fn clustered(
+    scenario: &CpuScenario,
+    policy: &str,
+    layout: &clusters::Layout,
+) -> Result<impl Policy + Send + use<>, CpuSimulationError> {
+    let options = &scenario.policy.options;
+    clusters::build(policy, options, layout, scenario.cpu.options())
+        .map_err(CpuSimulationError::Clusters)
 }
 
 fn machine(scenario: &CpuScenario, seed: u64, duration: Span) -> Machine {
@@ -189,45 +221,22 @@ pub fn with_overheads<'a>(scenario: &CpuScenario, tasks: &'a [Task]) -> Cow<'a, 
     Cow::Owned(tasks)
 }
 
-fn drive<O: Observer>(
-    scenario: &CpuScenario,
-    policy: &str,
-    drive: Drive<'_, '_, O>,
-    duration: Span,
-) -> Result<CpuRun, CpuSimulationError> {
-    let Drive { tasks, machine, observer, sink, control } = drive;
-    let enlarged = with_overheads(scenario, tasks);
-    let drive = Drive { tasks: &enlarged, machine, observer, sink, control };
-    let seed = machine.seed;
-    let options = &scenario.policy.options;
-    let done = match scenario.cpu.layout().map_err(CpuSimulationError::Layout)? {
-        // On one CPU the policy runs in its own type.
-        None => registry::visit(policy, options, drive)
-            .map_err(|e| CpuSimulationError::UnknownPolicy(e.0))?,
-        Some(layout) => {
-            let built = clusters::build(policy, options, &layout, scenario.cpu.options());
-            registry::Visitor::visit(drive, built.map_err(CpuSimulationError::Clusters)?)
-        }
-    };
-    finished(done, (policy, tasks), (seed, duration), control)
-}
-
 /// Like [`simulate`], with a policy that the registry does not hold; `name` is its name in results.
 ///
 /// # Errors
 /// The engine's.
-pub fn simulate_policy<P: Policy + Send + 'static, O: Observer>(
+pub fn simulate_policy<P: Policy + Send + 'static>(
     scenario: &CpuScenario,
     tasks: &[Task],
     (name, policy): (&str, P),
     seed: u64,
     duration: Span,
-    observer: &mut O,
+    observer: Option<&mut dyn Observer>,
     control: &Control,
 ) -> Result<CpuRun, CpuSimulationError> {
     let machine = machine(scenario, seed, duration);
     let enlarged = with_overheads(scenario, tasks);
-    let run = Drive { tasks: &enlarged, machine, observer, sink: None, control };
+    let run = Drive { tasks: &enlarged, machine, observer, control };
     let done = registry::Visitor::visit(run, policy);
     finished(done, (name, tasks), (seed, duration), control)
 }
@@ -251,28 +260,27 @@ fn finished(
     Ok(CpuRun { policy: policy.to_owned(), seed, measure, ending, duration })
 }
 
-struct Drive<'t, 'a, O> {
-    tasks: &'t [Task],
+struct Drive<'a, 'o> {
+    tasks: &'a [Task],
     machine: Machine,
-    observer: &'a mut O,
-    sink: Option<RowSink<'a>>,
+    observer: Option<&'o mut dyn Observer>,
     control: &'a Control,
 }
 
-impl<O: Observer> registry::Visitor for Drive<'_, '_, O> {
+impl registry::Visitor for Drive<'_, '_> {
     type Output = Result<(Measure, Ending), EngineError>;
 
     fn visit<P: Policy + Send + 'static>(self, mut policy: P) -> Self::Output {
-        let Drive { tasks, machine, observer, sink, control } = self;
+        let Drive { tasks, machine, observer, control } = self;
         let mut both = (Measure::new(tasks.len()), observer);
-        let ending = match sink {
-            None => cpu::run(&mut policy, tasks, machine, &mut both, control)?,
-            Some(sink) => cpu::run_recorded(&mut policy, tasks, machine, &mut both, sink, control)?,
-        };
-        let (mut measure, _) = both;
-        measure.finish(ending.time);
-        Ok((measure, ending))
+        let ending = cpu::run(&mut policy, tasks, machine, &mut both, control)?;
+        Ok(measured(both.0, ending))
     }
+}
+
+fn measured(mut measure: Measure, ending: Ending) -> (Measure, Ending) {
+    measure.finish(ending.time);
+    (measure, ending)
 }
 
 /// Runs every policy on every seed on as many threads as there are processors; the results come
@@ -291,7 +299,7 @@ pub fn simulate_all(
     let jobs: Vec<(u64, &String)> =
         seeds.iter().flat_map(|s| policies.iter().map(move |p| (*s, p))).collect();
     parallel::all(&jobs, control, |(seed, policy)| {
-        simulate(scenario, tasks, policy, *seed, duration, &mut (), control)
+        simulate(scenario, tasks, policy, *seed, duration, None, control)
     })
 }
 

@@ -134,7 +134,7 @@ fn runs(
         let run = match files.record(scenario, policy, &names)? {
             Some(mut record) => {
                 let mut keep = |row: &_| record.write(row);
-                let observed = (&mut schedule, &mut keep as _);
+                let observed = (Some(&mut schedule as _), &mut keep as _);
                 let run =
                     simulate_recorded(scenario, tasks, policy, first, duration, observed, control);
                 if let Ok(run) = &run {
@@ -142,7 +142,9 @@ fn runs(
                 }
                 run
             }
-            None => simulate(scenario, tasks, policy, first, duration, &mut schedule, control),
+            None => {
+                simulate(scenario, tasks, policy, first, duration, Some(&mut schedule), control)
+            }
         };
         let run = run.map_err(|e| of_scenario(scenario, &e))?;
         schedule.finish(run.ending.time);
