@@ -144,9 +144,9 @@ pub struct CpuFacts {
     pub number: Option<u32>,
     /// Since when the reservations are in force, in ns.
     pub from: u64,
-    /// The unit of shares: a whole CPU.
+    /// A whole CPU, in the units in which shares are given.
     pub unit: u64,
-    /// The share that best effort keeps.
+    /// The share that best effort keeps, in these units.
     pub best_effort: u64,
     /// The reservations.
     pub reservations: Vec<Reservation>,

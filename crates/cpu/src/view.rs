@@ -63,7 +63,7 @@ pub struct ServerView {
     /// The ends of steps and their shares, in units of 2^-56 of a CPU. Steps that end by `from`, or before the
     /// one listed earlier, are none.
     pub steps: [(Time, u64); 2],
-    /// The share after the steps.
+    /// The share after the steps, in units of 2^-56 of a CPU.
     pub rest: u64,
 }
 

@@ -84,6 +84,9 @@ unsafe impl<T: Send> Sync for Guarded<T> {}
 impl<T> Guarded<T> {
     /// A semaphore for each value: at most 65,535, and at most 32,000 unless the kernel's
     /// `kernel.sem` is set otherwise.
+    ///
+    /// # Errors
+    /// `InvalidInput` for more values than that; the kernel's error, such as `ENOSPC` where all sets are in use.
     pub fn new(values: impl IntoIterator<Item = T>) -> io::Result<Guarded<T>> {
         let values: Box<[_]> = values.into_iter().map(UnsafeCell::new).collect();
         let count = u16::try_from(values.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
@@ -91,6 +94,9 @@ impl<T> Guarded<T> {
     }
 
     /// P on the semaphore of value `index`; V when the guard is dropped.
+    ///
+    /// # Errors
+    /// `InvalidInput` when there is no such value; the kernel's error of `semop(2)`.
     pub fn lock(&self, index: usize) -> io::Result<Guard<'_, T>> {
         let semaphore = u16::try_from(index).map_err(|_| io::ErrorKind::InvalidInput)?;
         let value = self.values.get(index).ok_or(io::ErrorKind::InvalidInput)?;

@@ -260,17 +260,26 @@ impl fmt::Display for QuantityError {
 
 impl std::error::Error for QuantityError {}
 
-/// Reads a rate.
+/// Reads a rate, such as `10 Mbit/s`.
+///
+/// # Errors
+/// When the text is no number with a unit of that kind, or no whole number of the smallest unit.
 pub fn rate(text: &str) -> Result<Rate, QuantityError> {
     parse(text, Dimension::Rate).map(Rate)
 }
 
-/// Reads a size.
+/// Reads a size, such as `1536 B`.
+///
+/// # Errors
+/// When the text is no number with a unit of that kind, or no whole number of the smallest unit.
 pub fn bytes(text: &str) -> Result<Bytes, QuantityError> {
     parse(text, Dimension::Size).map(Bytes)
 }
 
-/// Reads a time.
+/// Reads a time, such as `5 ms`.
+///
+/// # Errors
+/// When the text is no number with a unit of that kind, or no whole number of the smallest unit.
 pub fn span(text: &str) -> Result<Span, QuantityError> {
     parse(text, Dimension::Time).map(Span)
 }

@@ -18,7 +18,7 @@ pub struct StreamPacket {
     pub class: u32,
     /// Its stream, counted over all classes in file order.
     pub stream: u32,
-    /// Its payload.
+    /// Its payload in bytes.
     pub bytes: u32,
     /// When it came.
     pub arrival: Time,

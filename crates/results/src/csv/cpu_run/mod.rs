@@ -189,9 +189,9 @@ pub struct ServerRow {
     pub release: Option<Time>,
     /// From when on the promise holds.
     pub from: Time,
-    /// The ends of the promise's steps and their shares.
+    /// The ends of the promise's steps and their shares, in units of 2^-56 of a CPU.
     pub steps: [(Time, u64); 2],
-    /// The share after them.
+    /// The share after them, in the same units.
     pub rest: u64,
 }
 
