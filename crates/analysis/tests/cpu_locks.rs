@@ -102,8 +102,8 @@ fn small(sections: [&Vec<Section>; 3], phases: [u64; 2]) -> Vec<Task> {
     tasks
 }
 
-/// Fails when the bound leaves out nested waits, or counts one other task alone, or locks are handed to the last
-/// waiter (each tried).
+/// Fails when the bound leaves out the waits of nested sections, or counts one other task alone, or the engine follows
+/// one wait of a chain (each tried).
 #[test]
 fn no_hard_job_is_late_in_small_systems() {
     let shapes = shapes();
@@ -166,7 +166,7 @@ fn random_system(seed: u64) -> Vec<Task> {
     tasks
 }
 
-/// Fails with the breaks of small systems (each tried).
+/// Fails when the engine follows one wait of a chain (tried), or budgets have no part for waits (counted below).
 #[test]
 fn no_hard_job_is_late_in_random_systems() {
     for policy in policies() {

@@ -1,4 +1,4 @@
-//! Locks: who executes, who pays and who waits.
+//! Locks: which task executes, which one is charged, and which ones wait.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -61,7 +61,7 @@ fn slices(policy: &str, tasks: &[Task], locks: LockProtocol, length: u64) -> Vec
 /// The holder executes at once when the waiter is picked, and stops when it releases.
 ///
 /// Fails when the picked task executes although it waits (tried: `resolve` without its loop), or the lock is kept to
-/// the end of the job (tried: no `release_due` before the job ends).
+/// the end of the job (tried: `release_due` only there).
 #[test]
 fn the_holder_executes_for_the_picked_task() {
     let found = slices("edf", &inversion(1), LockProtocol::Inherit, 40);
@@ -94,19 +94,16 @@ fn locks_are_handed_on_in_order_of_arrival() {
     let low = Task::frames("low", ms(1000), Cost::Fixed(ms(5))).locking(0, ms(0), ms(5));
     let first = after(1, hard("first", 2, 12, 100)).locking(0, ms(0), ms(2));
     let second = after(2, hard("second", 2, 12, 50)).locking(0, ms(0), ms(2));
-    let found = slices("edf", &[low, first, second], LockProtocol::Inherit, 20);
-    assert_eq!(found, [(0, 0, 5), (1, 5, 7), (2, 7, 9)]);
-    // The first has its lock before the second, and sleeps until then.
-    let low = Task::frames("low", ms(1000), Cost::Fixed(ms(5))).locking(0, ms(0), ms(5));
-    let first = after(1, hard("first", 2, 12, 100)).locking(0, ms(0), ms(2));
-    let second = after(2, hard("second", 2, 12, 50)).locking(0, ms(0), ms(2));
-    let found = slices("edf", &[low, first, second], LockProtocol::None, 20);
-    assert_eq!(found, [(0, 0, 5), (1, 5, 7), (2, 7, 9)]);
+    let tasks = [low, first, second];
+    for locks in LockProtocol::ALL {
+        let found = slices("edf", &tasks, locks, 20);
+        assert_eq!(found, [(0, 0, 5), (1, 5, 7), (2, 7, 9)], "{locks:?}");
+    }
 }
 
 /// A waiter executes the task at the end of its chain of waits.
 ///
-/// Fails when only the holder of its own lock executes (tried: `resolve` with one step).
+/// Fails when only the holder of its own lock executes (tried: `resolve` with two steps).
 #[test]
 fn chains_of_waits_are_followed() {
     let inner = Task::frames("inner", ms(1000), Cost::Fixed(ms(6))).locking(1, ms(0), ms(5));
@@ -137,7 +134,7 @@ fn a_task_that_leaves_releases_its_locks() {
     }
 }
 
-/// Fails when a mistake is not found (tried: each check left out).
+/// Fails when a circle of waits is not found (tried: `resolve` without its loop), or another mistake.
 #[test]
 fn senseless_locks_are_errors() {
     let error = |tasks: &[Task], machine: Machine| {
@@ -163,14 +160,15 @@ fn senseless_locks_are_errors() {
     assert!(matches!(found, EngineError::Deadlock { .. }), "{found:?}");
 }
 
-/// Which task the policy picked last, and what it was charged beside what executed.
+/// The task that the policy picked last; by task, what it was charged and what it executed.
 #[derive(Default)]
 struct Paid {
     picked: Option<TaskId>,
     charged: Vec<Span>,
     executed: Vec<Span>,
     for_others: Span,
-    picked_for: Vec<Span>,
+    /// What executed while each was picked.
+    while_picked: Vec<Span>,
 }
 
 /// A policy whose charges are noted.
@@ -241,7 +239,7 @@ impl Observer for Exclusion<'_> {
         let (ran, paid) = (to.since(from), &mut *self.paid.borrow_mut());
         paid.executed[task.index()] = paid.executed[task.index()] + ran;
         let picked = paid.picked.expect("a pick");
-        paid.picked_for[picked.index()] = paid.picked_for[picked.index()] + ran;
+        paid.while_picked[picked.index()] = paid.while_picked[picked.index()] + ran;
         if picked != task {
             paid.for_others = paid.for_others + ran;
         }
@@ -292,8 +290,8 @@ fn locks_are_exclusive_and_the_picked_task_pays() {
             }
             for locks in LockProtocol::ALL {
                 let zeros = || vec![Span::ZERO; tasks.len()];
-                let (charged, executed, picked_for) = (zeros(), zeros(), zeros());
-                let paid = Paid { charged, executed, picked_for, ..Paid::default() };
+                let (charged, executed, while_picked) = (zeros(), zeros(), zeros());
+                let paid = Paid { charged, executed, while_picked, ..Paid::default() };
                 let paid = Rc::new(RefCell::new(paid));
                 let policy = build(policy, &Options::default()).expect("a policy");
                 let mut policy = Charged(policy, paid.clone());
@@ -304,7 +302,7 @@ fn locks_are_exclusive_and_the_picked_task_pays() {
                 end.expect("a run to its end");
                 jobs += seen.jobs;
                 let paid = paid.borrow();
-                assert_eq!(paid.charged, paid.picked_for, "{locks:?} {a} {b} {c}");
+                assert_eq!(paid.charged, paid.while_picked, "{locks:?} {a} {b} {c}");
                 if locks == LockProtocol::None {
                     assert_eq!(paid.charged, paid.executed, "{locks:?} {a} {b} {c}");
                 }

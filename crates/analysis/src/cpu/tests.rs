@@ -207,8 +207,11 @@ fn overheads_count_in_admission() {
     assert_eq!(sets[0].reservations[0].1.budget, Span(5_016_000));
 }
 
-/// Hard and best-effort tasks of 20 ms, with `high` first; a lock has its name, begin and length in ms.
-fn locking(head: &str, budget: u64, tasks: &[(&str, &[(&str, u64, u64)])]) -> CpuCheckResult {
+/// A task and its locks.
+type Locking<'a> = (&'a str, &'a [(&'a str, u64, u64)]);
+
+/// A hard task `high` and best-effort ones, with jobs of 20 ms; a lock has its name, begin and length in ms.
+fn locking(head: &str, budget: u64, tasks: &[Locking<'_>]) -> CpuCheckResult {
     let mut text = format!("[cpu]\n{head}\n");
     for (name, locks) in tasks {
         let hard = format!("reservation = {{ budget = \"{budget} ms\", period = \"100 ms\" }}\n");
@@ -232,7 +235,7 @@ fn locking(head: &str, budget: u64, tasks: &[(&str, &[(&str, u64, u64)])]) -> Cp
 // them (tried: without the filter of `longest`), or its own holder does (tried: `wait` without its subtraction).
 #[test]
 fn interference_counts_one_section_of_each_other_task() {
-    let tasks: [(&str, &[(&str, u64, u64)]); 4] = [
+    let tasks: [Locking<'_>; 4] = [
         ("high", &[("a", 0, 1), ("b", 4, 9)]),
         ("middle", &[("a", 5, 3), ("b", 6, 1)]),
         ("low", &[("b", 0, 5), ("b", 6, 4)]),
@@ -263,7 +266,7 @@ fn interference_counts_one_section_of_each_other_task() {
 #[test]
 fn waits_without_inheritance_have_no_bound() {
     let none = "[locks]\nprotocol = \"none\"";
-    let tasks: [(&str, &[(&str, u64, u64)]); 3] = [
+    let tasks: [Locking<'_>; 3] = [
         ("high", &[("a", 0, 1)]),
         ("middle", &[("a", 5, 3), ("b", 6, 1)]),
         ("low", &[("b", 0, 5)]),

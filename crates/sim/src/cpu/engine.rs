@@ -169,7 +169,7 @@ struct Actor {
 
 #[derive(Clone, Copy)]
 struct Running {
-    /// Whom the policy picked and charges.
+    /// The task that the policy picked and charges.
     task: u32,
     /// The task that executes: another one, if the picked one waits for its lock.
     executes: u32,

@@ -25,7 +25,7 @@ struct Step {
     takes: bool,
 }
 
-/// A task of the locks' view.
+/// What locks know of a task.
 #[derive(Clone, Debug, Default)]
 struct User {
     /// Begins and ends of the sections of each job, in order.
@@ -52,7 +52,7 @@ pub(super) struct Locks {
     locks: Vec<Lock>,
 }
 
-/// Tasks wait for each other in a circle.
+/// Tasks wait for each other's locks in a circle.
 #[derive(Debug)]
 pub(super) struct Circle;
 
@@ -185,7 +185,7 @@ impl Locks {
         let passed = || user.steps[..user.next].iter();
         let inside = |step: &Step| {
             let same = |other: &&Step| other.lock == step.lock;
-            passed().filter(same).next_back().is_some_and(|last| last.takes)
+            passed().rfind(same).is_some_and(|last| last.takes)
         };
         let holds = |step: &Step| self.locks[step.lock as usize].holder == Some(task);
         user.awaits.is_none() && passed().all(|step| !inside(step) || holds(step))
