@@ -406,3 +406,40 @@ fn recordings_are_tasks() {
     laxity(&["check", &scenario("bad.txt")]).fails(2, &["bad.txt", "line 1", "trace-cmd report"]);
     laxity(&["check", &scenario("none.txt")]).fails(2, &["none.txt", "cannot be read"]);
 }
+
+/// Fails when a budget without its interference is promised (tried without the obstacle), a run with locks differs from
+/// one that holds none, or a record or a certificate says nothing of locks (tried without each refusal).
+#[test]
+fn locks_are_bounded() {
+    let folder = Folder::new("cpu-locks");
+    let locks = file("scenarios/locks.toml");
+    let text = std::fs::read_to_string(&locks).unwrap();
+    let with = |from: &str, to: &str| folder.write("other.toml", text.replace(from, to));
+    let check = |path: &str| -> CpuCheckResult {
+        serde_json::from_str(&laxity(&["check", path, "--json"]).succeeds()).unwrap()
+    };
+    let enough = check(&locks);
+    assert!(enough.guaranteed && enough.locks[0].interference_ns == Some(4_000_000));
+    assert!(!check(&with("\"6 ms\"", "\"5.9 ms\"")).guaranteed);
+
+    let late = |path: &str| {
+        let json = laxity(&["simulate", path, "--duration", "2s", "--json"]).succeeds();
+        let result: CpuSimulationResult = serde_json::from_str(&json).unwrap();
+        result.policies["bebs"].tasks["controller"].deadline_misses
+    };
+    assert_eq!(late(&locks), 0);
+    assert!(late(&with("\"inherit\"", "\"none\"")) > 10);
+
+    let record = folder.path("run.csv");
+    let simulate = ["simulate", &locks, "--duration", "1s", "--record", &record];
+    laxity(&simulate).fails(2, &["which task executes", "locks.toml"]);
+    let lines = text.lines().filter(|line| !line.starts_with("lock ="));
+    let none = folder.write("none.toml", lines.collect::<Vec<_>>().join("\n"));
+    laxity(&["simulate", &none, "--duration", "1s", "--record", &record]).succeeds();
+    laxity(&["validate", &record, &none]).succeeds();
+    laxity(&["validate", &record, &locks]).fails(2, &["runs with locks have no records"]);
+    let certificate = folder.path("certificate.txt");
+    let refused = laxity(&["check", &locks, "--certificate", &certificate]);
+    assert_eq!(refused.code, Some(1), "{}", refused.err);
+    assert!(refused.err.contains("certificates say nothing of locks"), "{}", refused.err);
+}

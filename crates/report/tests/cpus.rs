@@ -134,6 +134,16 @@ fn verdicts_differ() {
     assert!(rendered(&nothing).starts_with("Nothing is reserved."));
     let unknown = CpuCheckResult { best_effort_share: None, ..check(true) };
     assert!(rendered(&unknown).contains("has no reservations"));
+    let locks = |interference_ns| {
+        let (task, kind, execution_ns) = ("sound".into(), TaskKind::Hard, 2_000_000);
+        let by_lock_ns = [("bus".to_owned(), 4_000_000)].into_iter().collect();
+        let wait = CpuLockWait { task, kind, execution_ns, interference_ns, by_lock_ns };
+        rendered(&CpuCheckResult { locks: vec![wait], ..check(true) })
+    };
+    let bounded = "- sound executes up to 2 ms for a job, and others up to 4 ms on its budget while it waits for \
+                   locks (bus 4 ms): it needs 6 ms.";
+    assert!(locks(Some(4_000_000)).contains(bounded));
+    assert!(locks(None).contains("its waits for locks have no bound."));
     let page = cpu_check_page("desktop", &check(false), &Meta::default()).html();
     assert!(page.contains("statement bad") && page.contains("109.091"));
 }

@@ -145,6 +145,9 @@ pub struct CpuCheckResult {
     /// What admission adds to each job of a reservation; null where the scenario has no overheads.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub overheads: Option<CpuOverheads>,
+    /// What locks add to the jobs of reserved tasks, by class.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub locks: Vec<CpuLockWait>,
     /// Why nothing is guaranteed, a sentence each.
     pub obstacles: Vec<String>,
     /// All requests, in order of time.
@@ -162,6 +165,23 @@ pub struct CpuOverheads {
     pub migration_ns: u64,
     /// The sum that admission adds to each budget.
     pub per_job_ns: u64,
+}
+
+/// What locks add to a job of a reserved task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuLockWait {
+    /// The class of tasks.
+    pub task: String,
+    /// Hard or soft.
+    pub kind: TaskKind,
+    /// Its longest job.
+    pub execution_ns: u64,
+    /// The most that other tasks execute on its server during one job; null without inheritance, where nothing bounds
+    /// its waits.
+    pub interference_ns: Option<u64>,
+    /// That by lock; empty without inheritance.
+    #[serde(skip_serializing_if = "IndexMap::is_empty", default)]
+    pub by_lock_ns: IndexMap<String, u64>,
 }
 
 /// A request of a reservation.

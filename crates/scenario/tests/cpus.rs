@@ -5,6 +5,7 @@ use laxity_core::{Span, Time};
 use laxity_cpu::registry::{Options, POLICIES};
 use laxity_cpu::{CpuSet, Nice, Reservation};
 use laxity_scenario::cpu::CpuScenario;
+use laxity_scenario::cpu::locks::{LockProtocol, Locks, Section};
 use laxity_scenario::cpu::model::*;
 use laxity_scenario::{Document, DocumentKind};
 
@@ -39,12 +40,14 @@ fn defaults() {
         server: TaskServer::BestEffort,
         affinity: CpuSet::ALL,
         work: Work::CpuBound,
+        sections: Vec::new(),
         join: Time::ZERO,
         phase: Span::ZERO,
         leave: None,
         changes: Vec::new(),
     };
     assert_eq!(s.tasks, [class]);
+    assert_eq!(s.locks, Locks { protocol: LockProtocol::Inherit, names: Vec::new() });
 }
 
 // Fails when an option of a policy that can be set is not read, or into another's field.
@@ -120,6 +123,14 @@ fn every_key_is_read() {
     let changes =
         changes.map(|(t, nice, server)| TaskChange { at: at(t), nice, server: Some(server) });
     assert_eq!(controller.changes, changes);
+    assert_eq!(
+        (s.locks.protocol, &s.locks.names[..]),
+        (LockProtocol::None, &["bus \"b\"", "log"].map(str::to_owned)[..])
+    );
+    let section = |lock, at, hold| Section { lock, at: Span(at), hold: Span(hold) };
+    let (bus, log) = (section(0, 200_000, 700_000), section(1, 400_000, 100_000));
+    assert_eq!(controller.sections, [bus, log]);
+    assert_eq!(page.sections, [section(1, 2_000_000, 1_000_000), section(0, 0, 5_000_000)]);
 
     let cost = |class: &TaskClass| match &class.work {
         Work::Periodic { cost, late, deadline, .. } => (*cost, *late, *deadline),

@@ -127,7 +127,7 @@ fn print(name: &str, cpus: u32, size: u32, clock: Duration) {
     let mut timed = Timed::new(policy, clock);
     let mut measure = Measure::new(tasks.len());
     let end = Time::ZERO + LENGTH;
-    let machine = Machine { cpus, until: end, seed: 1, job_overhead: Span::ZERO };
+    let machine = Machine { cpus, ..Machine::single(end, 1) };
     run(&mut timed, &tasks, machine, &mut measure, &Control::default()).expect("a run");
     measure.finish(end);
 

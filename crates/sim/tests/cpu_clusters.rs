@@ -157,7 +157,7 @@ fn the_same_input_gives_the_same_schedule_on_several_cpus() {
 fn shares(name: &str, layout: &Layout, tasks: &[Task], length: Span) -> Vec<f64> {
     let mut measure = Measure::new(tasks.len());
     let end = Time::ZERO + length;
-    let machine = Machine { cpus: layout.cpus(), until: end, seed: 1, job_overhead: Span::ZERO };
+    let machine = Machine { cpus: layout.cpus(), ..Machine::single(end, 1) };
     let mut policy = build(name, layout, Options::default());
     run(&mut policy, tasks, machine, &mut measure, &Control::default()).expect("a run");
     measure.finish(end);
@@ -222,8 +222,7 @@ fn global_edf_refuses_inadmissible_reservations() {
             clusters::build("edf", &options, &layout, Options { pack, ..Options::default() })
                 .expect("it can");
         let mut measure = Measure::new(tasks.len());
-        let machine =
-            Machine { cpus: 2, until: Time::ZERO + ms(1000), seed: 1, job_overhead: Span::ZERO };
+        let machine = Machine { cpus: 2, ..Machine::single(Time::ZERO + ms(1000), 1) };
         run(&mut policy, &tasks, machine, &mut measure, &Control::default()).expect("a run");
         (policy.home(TaskId(2)), measure)
     };

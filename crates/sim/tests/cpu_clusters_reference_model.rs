@@ -437,12 +437,8 @@ fn clusters_agree_with_the_reference_model() {
     let mut slices = 0;
     for seed in 0..1000 {
         let (layout, tasks) = system(seed);
-        let machine = Machine {
-            cpus: layout.cpus(),
-            until: Time::ZERO + ms(2000),
-            seed,
-            job_overhead: Span::ZERO,
-        };
+        let machine =
+            Machine { cpus: layout.cpus(), ..Machine::single(Time::ZERO + ms(2000), seed) };
         let (mut fast, mut slow) = (Recording::new(), Recording::new());
         let mut policy = build("bebs", &layout, options);
         run(&mut policy, &tasks, machine, &mut fast, &Control::default()).expect("a run");

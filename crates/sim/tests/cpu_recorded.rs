@@ -25,7 +25,7 @@ fn recorded(name: &str) -> Recorded {
 fn play(tasks: &[Task], cpus: u32, length: Span) -> (Measure, Recording) {
     let layout = Layout::partitioned(cpus).expect("CPUs");
     let mut observers = (Measure::new(tasks.len()), Recording::new());
-    let machine = Machine { cpus, until: Time::ZERO + length, seed: 1, job_overhead: Span::ZERO };
+    let machine = Machine { cpus, ..Machine::single(Time::ZERO + length, 1) };
     let mut policy = build("bebs", &layout, Options::default());
     run(&mut policy, tasks, machine, &mut observers, &Control::default()).expect("a run");
     observers

@@ -10,6 +10,7 @@ mod cpu_clusters_reference_model;
 mod cpu_dwcs;
 mod cpu_figures;
 mod cpu_hard;
+mod cpu_locks;
 mod cpu_overheads;
 mod cpu_policy_contract;
 mod cpu_promises;

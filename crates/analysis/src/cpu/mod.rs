@@ -1,6 +1,7 @@
 //! CPUs: the policy itself gets all requests of the tasks, in order of time, and
 //! nothing runs.
 
+mod locks;
 mod obstacles;
 mod replay;
 mod validate;
@@ -18,6 +19,7 @@ use crate::AnalysisError;
 use obstacles::obstacles;
 use replay::{Replay, all_requests};
 
+pub use locks::interference;
 pub use replay::AdmittedSet;
 pub use validate::{
     CpuFault, CpuRules, CpuValidateError, CpuValidation, LateJob, Live, Premise,
@@ -90,7 +92,9 @@ pub fn verdict(scenario: &CpuScenario, tasks: &[Task], policy: &str) -> CpuCheck
         Some(mut policy) if counts => replay.play(&with_overheads(scenario, tasks), &mut policy),
         _ => all_requests(tasks),
     };
+    let locks = locks::waits(scenario, tasks);
     let mut obstacles = obstacles(scenario, tasks, policy, reserves, options);
+    obstacles.extend(locks::obstacles(scenario, &locks).into_iter().filter(|_| counts));
     let admitted = requests.iter().all(|r| r.admitted) && replay.refused.is_empty();
     obstacles.append(&mut replay.refused);
     let cpus = f64::from(scenario.cpu.cpus);
@@ -105,6 +109,7 @@ pub fn verdict(scenario: &CpuScenario, tasks: &[Task], policy: &str) -> CpuCheck
         demand,
         best_effort_share: counts.then_some(1.0 - demand),
         overheads: overheads(scenario).filter(|_| counts),
+        locks: if counts { locks } else { Vec::new() },
         obstacles,
         requests,
     }

@@ -15,6 +15,11 @@ pub fn facts(scenario: &CpuScenario) -> Result<Vec<CpuFacts>, Failure> {
                    one; without `cluster` none do";
         return Err(Failure::Refused(why.to_owned()));
     }
+    if !scenario.locks.names.is_empty() {
+        let why = "no certificate: certificates say nothing of locks, and jobs of this scenario take some; `check` \
+                   without --certificate bounds their waits";
+        return Err(Failure::Refused(why.to_owned()));
+    }
     let policy = &scenario.policy.use_;
     // `check` names these for hard jobs only, and admits the reservations all the same.
     let obstacles = analyse(scenario, policy).map_err(Failure::input)?.obstacles;

@@ -4,7 +4,7 @@ use crate::cells::percent;
 use crate::number::{fixed, span};
 use crate::page::Assessment;
 use crate::table::{Cell, Column, Table, Tone};
-use laxity_results::{CpuCheckResult, CpuOverheads, CpuRequest, TaskKind};
+use laxity_results::{CpuCheckResult, CpuLockWait, CpuOverheads, CpuRequest, TaskKind};
 
 /// The verdict: (mood, label, sentence).
 pub fn cpu_verdict(check: &CpuCheckResult) -> (Assessment, &'static str, String) {
@@ -71,11 +71,30 @@ fn terms(overheads: &CpuOverheads) -> String {
     format!("That includes {} for each job: {}.", span(per_job_ns), terms.join(", "))
 }
 
-/// The reasons of refusals and obstacles to a promise, a sentence each.
+/// The reasons of refusals, obstacles to a promise, and what locks add to jobs, a sentence each.
 pub fn cpu_reasons(check: &CpuCheckResult) -> Vec<String> {
     let refused = check.requests.iter().filter(|r| !r.admitted).map(refusal);
     let obstacles = check.obstacles.iter().map(|text| format!("{text}."));
-    refused.chain(obstacles).collect()
+    refused.chain(obstacles).chain(check.locks.iter().map(lock_wait)).collect()
+}
+
+/// The budget that a task with locks needs.
+fn lock_wait(wait: &CpuLockWait) -> String {
+    let CpuLockWait { task, execution_ns, interference_ns, by_lock_ns, .. } = wait;
+    let execution = span(*execution_ns);
+    let Some(interference) = interference_ns else {
+        return format!(
+            "{task} executes up to {execution} for a job; its waits for locks have no bound."
+        );
+    };
+    let terms = by_lock_ns.iter().map(|(lock, ns)| format!("{lock} {}", span(*ns)));
+    format!(
+        "{task} executes up to {execution} for a job, and others up to {} on its budget while it waits for locks \
+         ({}): it needs {}.",
+        span(*interference),
+        terms.collect::<Vec<_>>().join(", "),
+        span(execution_ns.saturating_add(*interference))
+    )
 }
 
 fn refusal(request: &CpuRequest) -> String {

@@ -136,6 +136,7 @@ pub fn check(admitted: bool) -> CpuCheckResult {
         demand: 0.4,
         best_effort_share: Some(0.6),
         overheads: None,
+        locks: vec![],
         obstacles: vec![],
         requests: vec![request("sound", 0, true), request("late", 5_000 * MS, admitted)],
     }

@@ -2,6 +2,7 @@
 
 use laxity_cpu::CpuSet;
 
+use super::locks::LockProtocol;
 use super::model::{MAX_TASKS, RecordedSleeps};
 use super::policies;
 use crate::keys::{Forms, Key, Kind, Plain, Table};
@@ -27,6 +28,13 @@ pub static SCENARIO: Table = Table {
             "none",
             "{ switch = \"6 us\" }",
             "What scheduling itself costs.",
+        ),
+        optional(
+            "locks",
+            Kind::Table(&LOCKS),
+            "the default below",
+            "{ protocol = \"none\" }",
+            "How tasks wait for locks.",
         ),
         optional(
             "reservation",
@@ -139,6 +147,21 @@ pub static OVERHEADS: Table = Table {
     ],
 };
 
+/// `[locks]`
+pub static LOCKS: Table = Table {
+    name: "locks",
+    doc: "How tasks wait for the locks that their jobs take, each in order of arrival.",
+    keys: &[optional(
+        "protocol",
+        Kind::Choice(&LockProtocol::NAMES),
+        "\"inherit\"",
+        "\"none\"",
+        "What a task does that meets a held lock. `inherit`: bandwidth inheritance; when the policy picks the \
+         waiting task, the holder executes on the waiting task's server. `none`: it sleeps, and the holder has \
+         its own server alone.",
+    )],
+};
+
 /// `[policy]`
 pub static POLICY: Table = Table {
     name: "cpu-policy",
@@ -242,6 +265,14 @@ pub static TASK: Table = Table {
             "\"cpu-bound\"",
             "Task model.",
         ),
+        optional(
+            "lock",
+            Kind::Tables(&LOCK),
+            "none",
+            "[{ name = \"bus\", at = \"1 ms\", hold = \"2 ms\" }]",
+            "Locks that each job takes; for periodic and interactive work on one CPU, with jobs of one length or \
+             uniformly distributed.",
+        ),
         RESERVED,
         NICE,
         optional(
@@ -275,6 +306,23 @@ pub static TASK: Table = Table {
             "[{ at = \"5 s\", nice = 10 }]",
             "Later changes of its nice value or reservation.",
         ),
+    ],
+};
+
+/// `lock` of `[[task]]`
+pub static LOCK: Table = Table {
+    name: "task lock",
+    doc: "A part of each job that holds a lock. Two of a task nest or follow each other; all tasks nest locks in \
+          one order.",
+    keys: &[
+        required("name", Kind::Text, "\"bus\"", "The lock; another task must take it too."),
+        required(
+            "at",
+            Kind::Time,
+            "\"1 ms\"",
+            "Execution time of the job before it takes the lock.",
+        ),
+        required("hold", Kind::Time, "\"2 ms\"", "Execution time of the job with the lock."),
     ],
 };
 

@@ -1,6 +1,7 @@
 //! Scenarios of CPUs and their tasks.
 
 pub mod keys;
+pub mod locks;
 pub mod model;
 pub mod policies;
 pub(crate) mod read;

@@ -7,6 +7,7 @@ use laxity_cpu::clusters::{self, Layout, LayoutError};
 use laxity_cpu::registry::Options;
 use laxity_cpu::{CpuSet, Nice, Reservation, Service};
 
+use super::locks::{Locks, Section};
 use super::policies;
 pub use crate::value::{Share, Step};
 
@@ -29,6 +30,8 @@ pub struct CpuScenario {
     pub cpu: Cpu,
     /// What scheduling itself costs.
     pub overheads: Overheads,
+    /// Locks that jobs take.
+    pub locks: Locks,
     /// How tasks are scheduled.
     pub policy: CpuPolicyChoice,
     /// Reservations that tasks refer to, in file order.
@@ -169,6 +172,8 @@ pub struct TaskClass {
     pub affinity: CpuSet,
     /// The work of each.
     pub work: Work,
+    /// Locks that each job takes, in file order.
+    pub sections: Vec<Section>,
     /// Instant at which they join.
     pub join: Time,
     /// Time from joining, or from the start of their reservation, to their first wake-up.
@@ -357,6 +362,14 @@ pub enum Late {
 }
 
 impl Cost {
+    /// The shortest job; `None` where it is drawn without a limit.
+    pub fn least(&self) -> Option<Span> {
+        match *self {
+            Cost::Fixed(cost) | Cost::Uniform { least: cost, .. } => Some(cost.max(LEAST_COST)),
+            _ => None,
+        }
+    }
+
     /// The longest job; `None` where it is drawn without a limit.
     pub fn most(&self) -> Option<Span> {
         match *self {
@@ -369,6 +382,16 @@ impl Cost {
             Cost::Gop { mean, deviation } => {
                 (deviation == Span::ZERO).then_some(Span(mean.0.saturating_mul(2)))
             }
+        }
+    }
+}
+
+impl Work {
+    /// Execution time of its jobs; `None` where there are none.
+    pub fn job(&self) -> Option<&Cost> {
+        match self {
+            Work::Interactive { burst: cost, .. } | Work::Periodic { cost, .. } => Some(cost),
+            Work::CpuBound | Work::Poller { .. } | Work::Script { .. } => None,
         }
     }
 }

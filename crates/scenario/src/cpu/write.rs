@@ -4,6 +4,7 @@ use laxity_core::{Span, Time};
 use laxity_cpu::registry::{Options, POLICIES};
 use laxity_cpu::{CpuSet, Nice};
 
+use super::locks::{LockProtocol, Section};
 use super::model::{
     Cost, Cpu, CpuScenario, Gap, Late, Overheads, RecordedSleeps, RecordedTasks, Reserved, Step,
     TaskChange, TaskClass, TaskServer, Work,
@@ -30,6 +31,10 @@ impl CpuScenario {
             out.unless("switch", switch, Span::ZERO, time);
             out.unless("release", release, Span::ZERO, time);
             out.unless("migration", migration, Span::ZERO, time);
+        }
+        if self.locks.protocol != LockProtocol::default() {
+            out.line("\n[locks]");
+            out.key("protocol", &quoted(self.locks.protocol.name()));
         }
         out.cpu_policy(self);
         if !self.reservations.is_empty() {
@@ -82,6 +87,10 @@ impl Printer {
         self.unless("count", class.count, 1, u32::to_string);
         let work = work(&class.work);
         self.key("work", &work);
+        if !class.sections.is_empty() {
+            let locks: Vec<String> = class.sections.iter().map(|s| lock(scenario, s)).collect();
+            self.key("lock", &format!("[{}]", locks.join(", ")));
+        }
         match &class.server {
             TaskServer::BestEffort => {}
             TaskServer::Group(group) => self.key("group", &quoted(group)),
@@ -135,6 +144,12 @@ fn reserved(reserved: &Reserved) -> Vec<(&'static str, String)> {
         fields.push(("kind", quoted("soft")));
     }
     fields
+}
+
+fn lock(scenario: &CpuScenario, section: &Section) -> String {
+    let name = scenario.locks.names.get(section.lock as usize).map_or("", String::as_str);
+    let (at, hold) = (time(&section.at), time(&section.hold));
+    table(&[("name", quoted(name)), ("at", at), ("hold", hold)])
 }
 
 fn change(scenario: &CpuScenario, change: &TaskChange) -> String {

@@ -23,6 +23,7 @@ pub const MAX_BYTES: Bytes = Bytes(1_000_000_000_000);
 pub const MAX_PACKET: Bytes = Bytes(1_000_000);
 
 /// A table being read: only keys of its shape are in it once it is open.
+#[derive(Clone)]
 pub(crate) struct Section<'a> {
     /// The tables of the whole file, for keys that belong elsewhere.
     file: &'static Table,

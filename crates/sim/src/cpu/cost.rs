@@ -46,7 +46,7 @@ pub enum Cost {
     },
 }
 
-const LEAST: u64 = 1_000;
+pub(super) const LEAST: u64 = 1_000;
 
 const GROUP_OF_PICTURES: [f64; 12] = [2.0, 0.8, 0.8, 1.2, 0.8, 0.8, 1.2, 0.8, 0.8, 1.2, 0.8, 0.8];
 

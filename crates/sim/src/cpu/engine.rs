@@ -10,8 +10,10 @@ use std::collections::BinaryHeap;
 use std::fmt;
 
 use laxity_core::{Span, Time};
-use laxity_cpu::{CpuId, Policy, TaskId};
+use laxity_cpu::{CpuId, Pick, Policy, TaskId};
+use laxity_scenario::cpu::locks::LockProtocol;
 
+use super::locks::{Circle, Locks};
 use super::model::{Action, Model};
 use super::run_record::{Jobs, Log, Recorded, RowSink};
 use super::{Observer, Task, Workload};
@@ -28,12 +30,15 @@ pub struct Machine {
     pub seed: u64,
     /// What scheduling adds to the work of a task after each wake-up.
     pub job_overhead: Span,
+    /// What a task does that meets a held lock. Tasks with locks need one CPU.
+    pub locks: LockProtocol,
 }
 
 impl Machine {
     /// One CPU.
     pub fn single(until: Time, seed: u64) -> Machine {
-        Machine { cpus: 1, until, seed, job_overhead: Span::ZERO }
+        let (job_overhead, locks) = (Span::ZERO, LockProtocol::default());
+        Machine { cpus: 1, until, seed, job_overhead, locks }
     }
 }
 
@@ -72,6 +77,20 @@ pub enum EngineError {
     },
     /// More tasks than ids.
     TooManyTasks,
+    /// Tasks take locks on several CPUs.
+    SharedLocks,
+    /// Sections of a task cross, or may not fit its jobs.
+    BadSections {
+        /// The task.
+        task: TaskId,
+    },
+    /// Tasks wait for each other's locks in a circle.
+    Deadlock {
+        /// The task that the policy picked.
+        task: TaskId,
+        /// When.
+        at: Time,
+    },
 }
 
 impl fmt::Display for EngineError {
@@ -89,6 +108,20 @@ impl fmt::Display for EngineError {
                 write!(f, "the policy picked task {} at {at}, which cannot run", task.0)
             }
             EngineError::TooManyTasks => write!(f, "more than {} tasks", u32::MAX - 1),
+            EngineError::SharedLocks => {
+                write!(f, "tasks take locks on several CPUs: simulate them on one")
+            }
+            EngineError::BadSections { task } => write!(
+                f,
+                "task {} takes locks in sections that cross or may not fit its jobs: nest them and \
+                 end them within the shortest job",
+                task.0
+            ),
+            EngineError::Deadlock { task, at } => write!(
+                f,
+                "task {} waits for itself at {at}: nest locks in one order in all tasks",
+                task.0
+            ),
         }
     }
 }
@@ -104,6 +137,8 @@ const STRIDE: u64 = 4096;
 enum Event {
     Join(u32),
     Wake(u32),
+    /// A task that slept for a lock has it.
+    Locked(u32),
     Poll(u32),
     Change(u32, u32),
     Leave(u32),
@@ -113,6 +148,8 @@ enum Event {
 enum Presence {
     Absent,
     Asleep,
+    /// Asleep until it has a lock.
+    Locking,
     Runnable,
 }
 
@@ -132,7 +169,10 @@ struct Actor {
 
 #[derive(Clone, Copy)]
 struct Running {
+    /// The task that the policy picked and charges.
     task: u32,
+    /// The task that executes: another one, if the picked one waits for its lock.
+    executes: u32,
     since: Time,
     until: Time,
 }
@@ -147,6 +187,8 @@ struct Engine<'a, P, O> {
     posted: u64,
     unseen: usize,
     job_overhead: u64,
+    /// `None` when no task has locks.
+    locks: Option<Locks>,
 }
 
 /// Simulates `tasks` under `policy`. Task ids are the places in `tasks`.
@@ -162,6 +204,11 @@ pub fn run<P: Policy, O: Observer>(
 ) -> Result<Ending, EngineError> {
     if u32::try_from(tasks.len()).map_or(true, |n| n == u32::MAX) {
         return Err(EngineError::TooManyTasks);
+    }
+    let locks = Locks::of(tasks, machine.locks)
+        .map_err(|task| EngineError::BadSections { task: TaskId(task) })?;
+    if locks.is_some() && machine.cpus > 1 {
+        return Err(EngineError::SharedLocks);
     }
     let actor = |i: usize| Actor {
         presence: Presence::Absent,
@@ -182,6 +229,7 @@ pub fn run<P: Policy, O: Observer>(
         posted: 0,
         unseen: 0,
         job_overhead: machine.job_overhead.0,
+        locks,
     };
     for (i, task) in tasks.iter().enumerate() {
         engine.post(task.joins, Event::Join(i as u32));
@@ -255,8 +303,12 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
         let outside = self.events.peek().map(|e| e.0.0);
         let inside = self.policy.next_event();
         let ends = self.running.iter().flatten().map(|r| {
-            let remaining = self.actors[r.task as usize].remaining;
-            (r.since + Span(remaining)).min(r.until)
+            let remaining = self.actors[r.executes as usize].remaining;
+            let ahead = match &self.locks {
+                None => remaining,
+                Some(locks) => locks.ahead(r.executes, remaining),
+            };
+            (r.since + Span(ahead)).min(r.until)
         });
         ends.chain(outside).chain(inside).min().map(|at| at.max(now))
     }
@@ -264,16 +316,21 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
     /// Books what a CPU did until now.
     fn book(&mut self, now: Time, cpu: usize) -> Result<(), EngineError> {
         let Some(running) = &mut self.running[cpu] else { return Ok(()) };
-        let (task, from) = (running.task, running.since);
+        let Running { task, executes, since: from, .. } = *running;
         running.since = now;
         let ran = now.since(from);
         let id = TaskId(task);
         if ran > Span::ZERO {
-            self.observer.ran(from, now, CpuId(cpu as u32), id);
+            self.observer.ran(from, now, CpuId(cpu as u32), TaskId(executes));
         }
-        let actor = &mut self.actors[task as usize];
+        let actor = &mut self.actors[executes as usize];
         actor.remaining -= ran.0;
-        if actor.remaining > 0 {
+        let remaining = actor.remaining;
+        if self.locks.is_some() && self.book_locks(now, (task, executes), ran) {
+            return Ok(());
+        }
+        // Where another task pays, the job ends when the policy picks its own.
+        if remaining > 0 || executes != task {
             if ran > Span::ZERO {
                 self.policy.ran(now, id, ran);
             }
@@ -298,6 +355,21 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
         Ok(())
     }
 
+    /// The sections that end here, and whether the picked task sleeps for a lock now.
+    fn book_locks(&mut self, now: Time, (task, executes): (u32, u32), ran: Span) -> bool {
+        let Some(locks) = &mut self.locks else { return false };
+        if executes == task && locks.waits(task) {
+            self.policy.block(now, TaskId(task), ran);
+            self.stop(now, task, Presence::Locking);
+            return true;
+        }
+        let mut woken = Vec::new();
+        let remaining = self.actors[executes as usize].remaining;
+        locks.release_due(executes, remaining, |waiter| woken.push(waiter));
+        woken.into_iter().for_each(|waiter| self.post(now, Event::Locked(waiter)));
+        false
+    }
+
     /// The next action of a task; an answer `Run` has been entered.
     fn step(&mut self, now: Time, task: u32) -> Result<Action, EngineError> {
         for _ in 0..MOST_STEPS {
@@ -317,6 +389,9 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
                 Action::Wake(other) => self.wake_other(now, other),
                 Action::Run(length) => {
                     actor.remaining = length;
+                    if let Some(locks) = &mut self.locks {
+                        locks.begin_job(task, length);
+                    }
                     return Ok(action);
                 }
                 _ => return Ok(action),
@@ -353,12 +428,25 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
         if let Some(cpu) = actor.cpu.take() {
             self.running[cpu as usize] = None;
         }
+        if let (Presence::Absent, Some(locks)) = (presence, &mut self.locks) {
+            let mut woken = Vec::new();
+            locks.depart(task, |waiter| woken.push(waiter));
+            woken.into_iter().for_each(|waiter| self.post(now, Event::Locked(waiter)));
+        }
     }
 
     fn happen(&mut self, now: Time, event: Event) -> Result<(), EngineError> {
         match event {
             Event::Join(task) => self.join(now, task),
             Event::Wake(task) => return self.wake(now, task),
+            Event::Locked(task) => {
+                let actor = &mut self.actors[task as usize];
+                if actor.presence == Presence::Locking {
+                    actor.presence = Presence::Runnable;
+                    self.observer.woke(now, TaskId(task));
+                    self.policy.wake(now, TaskId(task));
+                }
+            }
             Event::Poll(task) => {
                 let actor = &mut self.actors[task as usize];
                 if actor.presence == Presence::Runnable {
@@ -427,30 +515,33 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
     fn decide(&mut self, now: Time) -> Result<(), EngineError> {
         for cpu in 0..self.running.len() {
             let pick = self.policy.pick(now, CpuId(cpu as u32));
-            let before = self.running[cpu].map(|r| r.task);
-            let after = pick.map(|p| p.task.0);
-            if before != after {
-                if let Some(task) = before {
+            let executes = pick.map(|pick| self.executes(now, pick.task)).transpose()?;
+            let before = self.running[cpu];
+            if before.map(|r| r.task) != pick.map(|p| p.task.0) {
+                if let Some(Running { task, .. }) = before {
                     // Unless another CPU picked it in the same decision.
                     let actor = &mut self.actors[task as usize];
                     actor.cpu = actor.cpu.filter(|c| *c != cpu as u32);
                 }
-                self.observer.dispatched(now, CpuId(cpu as u32), pick.map(|p| p.task));
+            }
+            if before.map(|r| r.executes) != executes {
+                self.observer.dispatched(now, CpuId(cpu as u32), executes.map(TaskId));
             }
             self.running[cpu] = None;
-            let Some(pick) = pick else { continue };
-            let bad = EngineError::BadPick { task: pick.task, at: now };
-            let actor = self.actors.get_mut(pick.task.index()).ok_or(bad)?;
-            if actor.presence != Presence::Runnable {
-                return Err(bad);
-            }
+            let (Some(Pick { task, until }), Some(executes)) = (pick, executes) else { continue };
+            let bad = EngineError::BadPick { task, at: now };
+            let actor = &mut self.actors[task.index()];
             if let Some(other) = actor.cpu.replace(cpu as u32).filter(|c| *c != cpu as u32) {
                 if (other as usize) < cpu {
                     return Err(bad);
                 }
                 self.running[other as usize] = None;
             }
-            self.running[cpu] = Some(Running { task: pick.task.0, since: now, until: pick.until });
+            // A task that sleeps for a lock ran up to here.
+            let sleeps =
+                executes == task.0 && self.locks.as_ref().is_some_and(|l| l.waits(executes));
+            let until = if sleeps { now } else { until };
+            self.running[cpu] = Some(Running { task: task.0, executes, since: now, until });
         }
         if self.unseen > 0 {
             self.look(now);
@@ -458,10 +549,22 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
         Ok(())
     }
 
+    /// The task that executes when the policy picks `task`.
+    fn executes(&mut self, now: Time, task: TaskId) -> Result<u32, EngineError> {
+        let actor = self.actors.get(task.index());
+        if actor.is_none_or(|actor| actor.presence != Presence::Runnable) {
+            return Err(EngineError::BadPick { task, at: now });
+        }
+        let Some(locks) = &mut self.locks else { return Ok(task.0) };
+        let remaining = |task: u32| self.actors[task as usize].remaining;
+        let end = locks.resolve(task.0, remaining);
+        end.map_err(|Circle| EngineError::Deadlock { task, at: now })
+    }
+
     /// Pollers that run see what has come.
     fn look(&mut self, now: Time) {
         for cpu in 0..self.running.len() {
-            let Some(Running { task, .. }) = self.running[cpu] else { continue };
+            let Some(Running { executes: task, .. }) = self.running[cpu] else { continue };
             let actor = &mut self.actors[task as usize];
             let Some(since) = actor.unseen.take() else { continue };
             self.unseen -= 1;

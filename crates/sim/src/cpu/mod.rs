@@ -7,6 +7,7 @@
 mod charged_run;
 mod cost;
 mod engine;
+mod locks;
 mod measure;
 mod model;
 mod observe;

@@ -26,6 +26,8 @@ pub enum CpuSimulationError {
     Clusters(BuildError),
     /// There cannot be so many CPUs.
     Layout(LayoutError),
+    /// Records do not say which task executes for another.
+    LocksInRecord,
     /// A task or the policy stopped making progress.
     Engine {
         /// The policy.
@@ -45,6 +47,11 @@ impl fmt::Display for CpuSimulationError {
             }
             CpuSimulationError::Clusters(error) => error.fmt(f),
             CpuSimulationError::Layout(error) => error.fmt(f),
+            CpuSimulationError::LocksInRecord => write!(
+                f,
+                "a record of a run does not say which task executes for one that waits for its lock; leave out the \
+                 record, or `lock` in all tasks"
+            ),
             CpuSimulationError::Engine { policy, task: None, error } => {
                 write!(f, "`{policy}`: {error}")
             }
@@ -167,6 +174,9 @@ pub fn simulate_recorded(
     (observer, sink): (Option<&mut dyn Observer>, RowSink<'_>),
     control: &Control,
 ) -> Result<CpuRun, CpuSimulationError> {
+    if tasks.iter().any(|task| !task.sections.is_empty()) {
+        return Err(CpuSimulationError::LocksInRecord);
+    }
     let machine = machine(scenario, seed, duration);
     let enlarged = with_overheads(scenario, tasks);
     // Writing takes far longer than calls of the policy.
@@ -198,7 +208,8 @@ fn clustered(
 
 fn machine(scenario: &CpuScenario, seed: u64, duration: Span) -> Machine {
     let job_overhead = scenario.overheads.of_job(&scenario.cpu);
-    Machine { cpus: scenario.cpu.cpus, until: Time(duration.0), seed, job_overhead }
+    let locks = scenario.locks.protocol;
+    Machine { cpus: scenario.cpu.cpus, until: Time(duration.0), seed, job_overhead, locks }
 }
 
 /// The tasks with reservations as policies admit them: each budget enlarged by what scheduling costs a job.
@@ -250,7 +261,10 @@ fn finished(
 ) -> Result<CpuRun, CpuSimulationError> {
     let (measure, ending) = done.map_err(|error| {
         let task = match error {
-            EngineError::NoProgress { task, .. } | EngineError::BadPick { task, .. } => Some(task),
+            EngineError::NoProgress { task, .. }
+            | EngineError::BadPick { task, .. }
+            | EngineError::BadSections { task }
+            | EngineError::Deadlock { task, .. } => Some(task),
             _ => None,
         };
         let name = |TaskId(i)| tasks.get(i as usize).map(|t| t.name.clone());

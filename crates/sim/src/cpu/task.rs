@@ -2,6 +2,7 @@
 
 use laxity_core::{Span, Time};
 use laxity_cpu::{Attributes, Reservation, TaskId};
+use laxity_scenario::cpu::locks::Section;
 
 use super::Cost;
 
@@ -22,6 +23,9 @@ pub struct Task {
     pub leaves: Option<Time>,
     /// Other attributes later on.
     pub changes: Vec<Change>,
+    /// Locks that each of its jobs takes. Two sections of a task nest or follow each other, and end within the
+    /// shortest job.
+    pub sections: Vec<Section>,
 }
 
 /// Other attributes from some instant on.
@@ -130,6 +134,7 @@ impl Task {
             phase: Span::ZERO,
             leaves: None,
             changes: Vec::new(),
+            sections: Vec::new(),
         }
     }
 
@@ -143,6 +148,13 @@ impl Task {
     #[must_use]
     pub fn joining(self, joins: Time) -> Task {
         Task { joins, ..self }
+    }
+
+    /// The same, with a section of a lock in each job.
+    #[must_use]
+    pub fn locking(mut self, lock: u32, at: Span, hold: Span) -> Task {
+        self.sections.push(Section { lock, at, hold });
+        self
     }
 
     /// A hard task with a job of `cost` in each period of its reservation.

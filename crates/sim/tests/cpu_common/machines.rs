@@ -23,12 +23,7 @@ pub struct System {
 impl System {
     /// How many CPUs there are, and so on.
     pub fn machine(&self, length: Span, seed: u64) -> Machine {
-        Machine {
-            cpus: self.layout.cpus(),
-            until: Time::ZERO + length,
-            seed,
-            job_overhead: Span::ZERO,
-        }
+        Machine { cpus: self.layout.cpus(), ..Machine::single(Time::ZERO + length, seed) }
     }
 }
 

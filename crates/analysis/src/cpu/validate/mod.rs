@@ -256,6 +256,8 @@ pub enum CpuValidateError {
     OtherTasks,
     /// The record is of other CPUs.
     OtherCpus,
+    /// The scenario has locks, of which records say nothing.
+    Locks,
     /// A task asked for something that the scenario has not.
     OtherRequest {
         /// The task.
@@ -279,6 +281,9 @@ impl fmt::Display for CpuValidateError {
             }
             CpuValidateError::Live(false) => write!(f, "a record of a simulated run; {remedy}"),
             CpuValidateError::OtherTasks => write!(f, "the scenario has other tasks; {remedy}"),
+            CpuValidateError::Locks => {
+                write!(f, "the scenario has locks, and runs with locks have no records; {remedy}")
+            }
             CpuValidateError::OtherCpus => write!(f, "the scenario has other CPUs; {remedy}"),
             CpuValidateError::OtherRequest { task, at } => {
                 write!(f, "{task} asks at {} for what the scenario has not; {remedy}", Span(at.0))
@@ -322,6 +327,9 @@ pub fn validate(
     let info = policy_of(run)?;
     if run.tasks.len() != tasks.len() || run.tasks.iter().zip(tasks).any(|(a, b)| *a != b.name) {
         return Err(CpuValidateError::OtherTasks);
+    }
+    if tasks.iter().any(|task| !task.sections.is_empty()) {
+        return Err(CpuValidateError::Locks);
     }
     if cluster_of_each_cpu(scenario) != run.clusters {
         return Err(CpuValidateError::OtherCpus);

@@ -124,6 +124,9 @@ fn runs(
         let runs = simulate_all(scenario, tasks, policies, seeds, duration, control);
         return Ok((runs.map_err(|e| of_scenario(scenario, &e))?, Vec::new()));
     }
+    if args.record.is_some() && !scenario.locks.names.is_empty() {
+        return Err(of_scenario(scenario, &CpuSimulationError::LocksInRecord));
+    }
     let mut files = Files::create(args)?;
     let kept = memory::kept_of_a_schedule(args.resources.memory, policies.len());
     let names: Vec<String> = tasks.iter().map(|t| t.name.clone()).collect();

@@ -1,5 +1,6 @@
 //! Reads a CPU scenario, one file for each section.
 
+mod lock;
 mod policy;
 mod recording;
 pub(crate) mod reservation;
@@ -11,6 +12,7 @@ use std::path::Path;
 
 use laxity_cpu::CpuSet;
 
+use super::locks::{LockProtocol, Locks};
 use super::model::{Cpu, CpuPolicyChoice, CpuScenario, MAX_OVERHEAD, MAX_TASKS, Overheads};
 use crate::document::{self, DocumentKind};
 use crate::problem::{Problems, ScenarioError};
@@ -55,8 +57,14 @@ pub(crate) fn scenario(
         false => Some(CpuPolicyChoice::default()),
     };
     let mut reservations = reservation::Names::read(root, cx.out);
+    let protocol = match root.has("locks") {
+        true => root.table("locks", cx.out).and_then(|s| protocol(&s, cx.out)),
+        false => Some(LockProtocol::default()),
+    };
     let cpus = cpu.map_or(CpuSet::MOST, |cpu| cpu.cpus);
-    let tasks = task::read(root, cpus, &mut reservations, cx.out);
+    let mut locks = lock::Reader::default();
+    let tasks = task::read(root, cpus, &mut reservations, &mut locks, cx.out);
+    let names = locks.finish(cpu.map_or(1, |cpu| cpu.cpus), cx.out);
     let reservations = reservations.finish(cx.out);
     let recordings = recording::read(root, cx);
     if !root.has("task") && !root.has("recording") && !root.misspelt("task") {
@@ -68,6 +76,7 @@ pub(crate) fn scenario(
         path: path.to_owned(),
         cpu: cpu?,
         overheads: overheads?,
+        locks: Locks { protocol: protocol?, names },
         policy: policy?,
         reservations,
         tasks,
@@ -107,6 +116,13 @@ fn overheads(section: &Section<'_>, out: &mut Problems<'_>) -> Overheads {
     };
     let (switch, release, migration) = (time("switch"), time("release"), time("migration"));
     Overheads { switch, release, migration }
+}
+
+fn protocol(section: &Section<'_>, out: &mut Problems<'_>) -> Option<LockProtocol> {
+    match section.has("protocol") {
+        true => section.choice("protocol", out).map(|i| LockProtocol::ALL[i]),
+        false => Some(LockProtocol::default()),
+    }
 }
 
 /// Checks of all tasks together.

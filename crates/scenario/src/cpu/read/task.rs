@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use laxity_core::{Span, Time};
 use laxity_cpu::{CpuSet, Nice};
 
-use super::{reservation, sections, work};
+use super::{lock, reservation, sections, work};
 use crate::cpu::model::{TaskChange, TaskClass, TaskServer};
 use crate::problem::Problems;
 use crate::quantity::print_span;
@@ -14,10 +14,11 @@ use crate::read::values;
 use crate::read::walk::{Section, shown};
 
 /// Reads every `[[task]]`.
-pub(super) fn read(
-    root: &Section<'_>,
+pub(super) fn read<'a>(
+    root: &Section<'a>,
     cpus: u32,
     reservations: &mut reservation::Names<'_>,
+    locks: &mut lock::Reader<'a>,
     out: &mut Problems<'_>,
 ) -> Vec<TaskClass> {
     let mut names = Names::of("task");
@@ -28,7 +29,8 @@ pub(super) fn read(
     }
     let mut done = Vec::new();
     for section in sections.into_iter().flatten() {
-        done.extend(task(&section, cpus, &mut names, &mut groups, reservations, out));
+        let class = task(&section, cpus, &mut names, &mut groups, reservations, out);
+        done.extend(class.and_then(|class| locks.of_task(&section, class, out)));
     }
     done
 }
@@ -84,6 +86,7 @@ fn task(
         server: server?,
         affinity: affinity?,
         work: work?,
+        sections: Vec::new(),
         join: Time(join.0),
         phase,
         leave: leave.map(|leave| Time(leave.0)),

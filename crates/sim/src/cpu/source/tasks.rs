@@ -70,6 +70,7 @@ fn task(scenario: &CpuScenario, name: String, class: &TaskClass) -> Task {
         phase: class.phase,
         leaves: class.leave,
         changes: changes.map(|(at, attributes)| Change { at, attributes }).collect(),
+        sections: class.sections.clone(),
     }
 }
 
