@@ -149,10 +149,10 @@ fn committed_scenarios_are_valid() {
 fn malformed_scenarios_are_not_valid() {
     let schema = schema::schema();
     // Patterns of quantities and addresses (08 to 11, 33, 45) are not tried; only the reader
-    // checks relations of values (12 to 15, 21, 23, 28, 46, 73, 75, 77, 82, 85, 94, 95).
+    // checks relations of values (12 to 15, 21, 23, 28, 46, 73, 75, 77, 82, 85, 94, 95, 97 to 99).
     let beyond = [
         "08", "09", "10", "11", "12", "13", "14", "15", "21", "23", "28", "33", "45", "46", "61",
-        "73", "75", "77", "82", "85", "94", "95",
+        "73", "75", "77", "82", "85", "94", "95", "97", "98", "99",
     ];
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors");
     let accepted = toml_files(&folder).into_iter().filter_map(|path| {
