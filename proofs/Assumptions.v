@@ -4,7 +4,7 @@ From Laxity Require Import common.Sums common.Sweep
   link.Edf link.Deadlines link.Envelopes link.Assigner link.Exact link.Lines link.Restart link.Slot
   link.SlotAlternatives link.ServiceCurve link.Slack link.Policers link.SlackGreedy link.CurveSlack link.SlackBound link.SlackSearch
   link.Stall link.Record link.Certificate link.Delay link.Example
-  cpu.Shares cpu.Cbs cpu.Reservations cpu.Changes cpu.Machine cpu.Requests cpu.Constrained cpu.Certificate cpu.Waiting
+  cpu.Shares cpu.Cbs cpu.Reservations cpu.Changes cpu.Machine cpu.Requests cpu.Constrained cpu.Certificate cpu.Cluster cpu.Waiting
   cpu.Rounding cpu.Stretching cpu.Example.
 
 (* Links *)
@@ -88,6 +88,7 @@ Print Assumptions constrained_demand.
 Print Assumptions constrained_deadlines_are_kept.
 Print Assumptions certified_demand.
 Print Assumptions certified_cpu_keeps_hard_deadlines.
+Print Assumptions certified_cluster_passes_the_density_test.
 Print Assumptions no_server_is_late.
 Print Assumptions remaining_budget_is_executed_by_the_deadline.
 Print Assumptions rounded_shares_fit.

@@ -182,6 +182,17 @@ let cpu () =
   let followed = steps () in
   cpu_accepts facts (cpu_proof parts short followed (one "horizon"))
 
+let cluster () =
+  let cpus = one "cpus" in
+  let _from = one "from" in
+  let share = one "unit" in
+  let keeps = one "best-effort" in
+  let facts = cluster_facts cpus share keeps (reservations 0) in
+  word "proof";
+  let parts = one "parts" in
+  let sum = one "sum" in
+  cluster_accepts facts (cluster_proof parts sum (one "largest"))
+
 (* The lines that are no proofs. *)
 let rec facts proof = function
   | (_, "proof") :: more -> facts true more
@@ -204,7 +215,14 @@ let () =
     while !rest <> [] do
       followed := 0;
       too_many := false;
-      let good = if alone "link" then link () else (numbered "cpu"; cpu ()) in
+      let good =
+        if alone "link" then link ()
+        else
+          match numbers "cluster" with
+          | Some ([] | [ _ ]) -> cluster ()
+          | Some _ -> wrong ()
+          | None -> numbered "cpu"; cpu ()
+      in
       let good = good && not !too_many in
       word "end";
       incr (if good then accepted else refused)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Checks the proofs of proofs/: compiles each file, prints what each theorem of Assumptions.v assumes, which must be
 # nothing, and has the independent checker of Coq read the compiled files again. Where a laxity is built, simulated runs
-# are checked by the program that Coq extracts from link/Record.v, and certificates by that from link/Certificate.v and
-# cpu/Certificate.v. Builds in target/proofs.
+# are checked by the program that Coq extracts from link/Record.v, and certificates by that from link/Certificate.v,
+# cpu/Certificate.v and cpu/Cluster.v. Builds in target/proofs.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
@@ -87,8 +87,10 @@ else
     # Certificates: of the scenarios that have one, and random ones.
     coqc -Q . Laxity Extract.v
     ocamlopt certificates.mli certificates.ml certify.ml -o certify
-    certified=0 served=0
-    for scenario in "$root"/scenarios/*.toml "$root"/experiments/low-delay/access-link.toml; do
+    # No scenario of the folder has CPUs that share a queue.
+    sed 's/^\[cpu\]$/&\ncpus = 3\ncluster = 2/' "$root/scenarios/bebs-figure-2.toml" >clusters.toml
+    certified=0 served=0 clusters=0
+    for scenario in "$root"/scenarios/*.toml "$root"/experiments/low-delay/access-link.toml clusters.toml; do
         "$simulator" check "$scenario" --certificate one.txt >/dev/null 2>&1 || continue
         "$simulator" certify one.txt "$scenario" --facts facts.txt >/dev/null
         ./certify one.txt facts.txt >verdict.txt || {
@@ -98,6 +100,9 @@ else
         certified=$((certified + 1))
         if grep -q '^packets ' one.txt; then
             served=$((served + 1))
+        fi
+        if grep -q '^cluster' one.txt; then
+            clusters=$((clusters + 1))
         fi
     done
     # What is not as it is printed, or follows more steps than can be.
@@ -117,8 +122,8 @@ else
         say "a certificate of too many steps is not refused"
         exit 1
     }
-    if [ "$certified" -lt 13 ] || [ "$served" -lt 1 ]; then
-        say "only $certified scenarios have certificates, $served of them with service curves"
+    if [ "$certified" -lt 14 ] || [ "$served" -lt 1 ] || [ "$clusters" -lt 1 ]; then
+        say "only $certified scenarios have certificates, $served of them with service curves, $clusters with clusters"
         exit 1
     fi
     random=$(dirname "$simulator")/examples/certificates
@@ -127,11 +132,13 @@ else
         "$random" 1000 changed >changed.txt
         ./certify random.txt >/dev/null
         ./certify changed.txt changed >/dev/null
-        "$random" 300 served >served.txt
-        "$random" 300 served changed >changed.txt
-        ./certify served.txt >/dev/null
-        ./certify changed.txt changed >/dev/null
-        say "certificates of $certified scenarios and 1300 random ones pass, and none with a number changed"
+        for kind in served clusters; do
+            "$random" 300 "$kind" >random.txt
+            "$random" 300 "$kind" changed >changed.txt
+            ./certify random.txt >/dev/null
+            ./certify changed.txt changed >/dev/null
+        done
+        say "certificates of $certified scenarios and 1600 random ones pass, and none with a number changed"
     else
         say "certificates of $certified scenarios pass; cargo build -p laxity-certify --examples brings random ones"
     fi

@@ -55,6 +55,7 @@ program optional systemd-analyze systemd systemd systemd systemd ''
 program optional coqc coq coq coq coq coq
 program optional chromium chromium chromium chromium chromium chromium
 program optional shellcheck shellcheck ShellCheck shellcheck ShellCheck shellcheck
+program optional patch patch patch patch patch patch
 program optional dpkg-shlibdeps dpkg-dev '' '' '' ''
 program optional dpkg-deb dpkg '' '' '' ''
 get_needs

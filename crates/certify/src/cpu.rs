@@ -14,15 +14,19 @@ use crate::{CpuFacts, CpuProof, Line, NoCertificate, Refusal, Reservation};
 /// The most parts in which shares are counted exactly; beyond it they are rounded up to units.
 const MAX_PARTS: i128 = 1 << 64;
 
-/// The least common multiple of unit and periods, or the unit if that is too large.
-fn parts(facts: &CpuFacts) -> i128 {
-    let unit = i128::from(facts.unit);
+/// The least common multiple of the unit and these times, or the unit if that is too large.
+pub(crate) fn fewest_parts(unit: u64, times: impl Iterator<Item = u64>) -> i128 {
+    let unit = i128::from(unit);
     let multiple = |a: i128, b: u64| {
         let b = i128::from(b);
         (a / divisor(a, b)).checked_mul(b).filter(|parts| *parts <= MAX_PARTS)
     };
-    let periods = facts.reservations.iter().filter(|r| !is_short(r)).map(|r| r.period);
-    periods.into_iter().try_fold(unit, multiple).unwrap_or(unit)
+    times.into_iter().try_fold(unit, multiple).unwrap_or(unit)
+}
+
+/// The parts in which shares for whole periods are counted.
+fn parts(facts: &CpuFacts) -> i128 {
+    fewest_parts(facts.unit, facts.reservations.iter().filter(|r| !is_short(r)).map(|r| r.period))
 }
 
 fn divisor(a: i128, b: i128) -> i128 {

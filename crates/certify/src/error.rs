@@ -131,6 +131,10 @@ pub enum Refusal {
     },
     /// The share of short deadlines is not the least that bounds them, or more than is left.
     Share,
+    /// The sum of densities in a cluster, or the greatest, is another.
+    Density,
+    /// The densities in a cluster exceed what its CPUs have.
+    Cluster,
     /// The parts of a CPU are no multiple of the unit, or not the least.
     Parts,
     /// Numbers beyond 128 bits.
@@ -179,6 +183,13 @@ impl fmt::Display for Refusal {
             }
             Refusal::Share => f.write_str(
                 "the share of short deadlines is not the least that bounds their jobs, or more than is left",
+            ),
+            Refusal::Density => f.write_str(
+                "the sum of densities, or the greatest, is not that of the reservations",
+            ),
+            Refusal::Cluster => f.write_str(
+                "the sum of densities, the greatest once more for each CPU but one, and what best effort keeps \
+                 exceed the CPUs",
             ),
             Refusal::Parts => {
                 f.write_str("the CPU is not divided into the fewest parts that make shares whole")

@@ -9,6 +9,8 @@ pub enum Facts {
     Link(LinkFacts),
     /// A CPU.
     Cpu(CpuFacts),
+    /// CPUs that share a queue.
+    Cluster(ClusterFacts),
 }
 
 /// The proof in a certificate.
@@ -18,6 +20,8 @@ pub enum Proof {
     Link(LinkProof),
     /// Of a CPU.
     Cpu(CpuProof),
+    /// Of CPUs that share a queue.
+    Cluster(ClusterProof),
 }
 
 /// A link and its real-time flows, all bytes on the wire.
@@ -176,6 +180,34 @@ pub struct CpuProof {
     pub steps: Vec<i128>,
     /// The ns after the last job that is followed is due, or 0.
     pub horizon: i128,
+}
+
+/// CPUs that share a queue, and their hard reservations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterFacts {
+    /// Its number, where the scenario has several.
+    pub number: Option<u32>,
+    /// How many CPUs it has.
+    pub cpus: u32,
+    /// Since when the reservations are in force, in ns.
+    pub from: u64,
+    /// The unit of shares: a whole CPU.
+    pub unit: u64,
+    /// The share of each CPU that best effort keeps.
+    pub best_effort: u64,
+    /// The reservations.
+    pub reservations: Vec<Reservation>,
+}
+
+/// The proof that a cluster admits its reservations: the numbers of the GFB test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterProof {
+    /// Parts of a CPU in which densities are counted: a multiple of the unit.
+    pub parts: i128,
+    /// The sum of densities, in parts.
+    pub sum: i128,
+    /// The greatest density, in parts.
+    pub largest: i128,
 }
 
 /// A name without line breaks, as it is printed.

@@ -3,8 +3,9 @@
 //!
 //! Demand over the length of an interval is a sum of lines between corner points. A certificate names the
 //! corner points; [`link::check`] and [`cpu::check`] decide on them alone, in integers of 128 bits whose
-//! overflow is an error. The same checks are proved sound in Coq (`proofs/link/Certificate.v`,
-//! `proofs/cpu/Certificate.v`) and extracted from there as a program.
+//! overflow is an error. For CPUs that share a queue [`cluster::check`] decides on a sum of densities. The same checks
+//! are proved sound in Coq (`proofs/link/Certificate.v`, `proofs/cpu/Certificate.v`, `proofs/cpu/Cluster.v`) and
+//! extracted from there as a program.
 //!
 //! Nothing here is shared with `laxity check`: neither the admission tests and curves of `laxity-curve` nor
 //! those of `laxity-cpu`. The crate depends on nothing.
@@ -28,6 +29,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod cluster;
 pub mod cpu;
 mod error;
 mod events;
@@ -39,6 +41,6 @@ pub mod text;
 pub use error::{NoCertificate, Refusal};
 pub use events::Line;
 pub use facts::{
-    CpuFacts, CpuProof, Envelope, Facts, Flow, FlowProof, LinkFacts, LinkProof, Piece, Promise,
-    Proof, Reservation, Service,
+    ClusterFacts, ClusterProof, CpuFacts, CpuProof, Envelope, Facts, Flow, FlowProof, LinkFacts,
+    LinkProof, Piece, Promise, Proof, Reservation, Service,
 };

@@ -1,14 +1,14 @@
 //! The format of certificates: text, a keyword and whole numbers a line.
 //!
-//! The first line is `laxity-certificate 1`. Then come blocks, one for a link, for each CPU one for each instant
-//! at which its reservations change; a block has its facts, the line `proof`, the numbers of the proof, and the
+//! The first line is `laxity-certificate 1`. Then come blocks, one for a link, for each CPU or cluster one for each
+//! instant at which its reservations change; a block has its facts, the line `proof`, the numbers of the proof, and the
 //! line `end`. `docs/reference/certificate.md` describes each line.
 
 use std::fmt::Write as _;
 use std::iter::Peekable;
 use std::str::FromStr;
 
-use crate::facts::{CpuFacts, CpuProof, FlowProof, LinkProof, printed};
+use crate::facts::{ClusterFacts, ClusterProof, CpuFacts, CpuProof, FlowProof, LinkProof, printed};
 use crate::{
     Envelope, Facts, Flow, Line, LinkFacts, Piece, Promise, Proof, Refusal, Reservation, Service,
 };
@@ -17,6 +17,9 @@ use crate::{
 pub const VERSION: u32 = 1;
 
 const HEADER: &str = "laxity-certificate";
+
+/// What begins a block.
+const KINDS: &str = "`link`, `cpu` or `cluster`";
 
 /// The certificate of a link.
 pub fn link(facts: &LinkFacts, proof: &LinkProof) -> String {
@@ -35,6 +38,7 @@ pub fn write(blocks: &[(Facts, Proof)]) -> String {
         match proof {
             Proof::Link(proof) => link_proof(&mut out, proof),
             Proof::Cpu(proof) => cpu_proof(&mut out, proof),
+            Proof::Cluster(proof) => cluster_proof(&mut out, proof),
         }
         out.push_str("end\n");
     }
@@ -90,15 +94,28 @@ fn facts_lines(facts: &Facts) -> Vec<String> {
             lines.push(format!("from {}", cpu.from));
             lines.push(format!("unit {}", cpu.unit));
             lines.push(format!("best-effort {}", cpu.best_effort));
-            for r in &cpu.reservations {
-                lines.push(format!("reservation {}", printed(&r.name)).trim_end().to_owned());
-                lines.push(format!("budget {}", r.budget));
-                lines.push(format!("period {}", r.period));
-                lines.push(format!("deadline {}", r.deadline));
-            }
+            lines.extend(cpu.reservations.iter().flat_map(reservation_lines));
+        }
+        Facts::Cluster(cluster) => {
+            let number = cluster.number.map_or(String::new(), |number| format!(" {number}"));
+            lines.push(format!("cluster{number}"));
+            lines.push(format!("cpus {}", cluster.cpus));
+            lines.push(format!("from {}", cluster.from));
+            lines.push(format!("unit {}", cluster.unit));
+            lines.push(format!("best-effort {}", cluster.best_effort));
+            lines.extend(cluster.reservations.iter().flat_map(reservation_lines));
         }
     }
     lines
+}
+
+fn reservation_lines(r: &Reservation) -> [String; 4] {
+    [
+        format!("reservation {}", printed(&r.name)).trim_end().to_owned(),
+        format!("budget {}", r.budget),
+        format!("period {}", r.period),
+        format!("deadline {}", r.deadline),
+    ]
 }
 
 fn link_proof(out: &mut String, proof: &LinkProof) {
@@ -139,6 +156,11 @@ fn cpu_proof(out: &mut String, proof: &CpuProof) {
     let _ = writeln!(out, "horizon {}", proof.horizon);
 }
 
+fn cluster_proof(out: &mut String, proof: &ClusterProof) {
+    let ClusterProof { parts, sum, largest } = proof;
+    let _ = write!(out, "parts {parts}\nsum {sum}\nlargest {largest}\n");
+}
+
 /// Reads a certificate.
 ///
 /// # Errors
@@ -156,12 +178,17 @@ pub fn read(text: &str) -> Result<Vec<(Facts, Proof)>, Refusal> {
             blocks.push((Facts::Link(reader.link()?), Proof::Link(reader.link_proof()?)));
         } else if let Some(number) = reader.list("cpu", "`cpu`, and its number of several")? {
             blocks.push((Facts::Cpu(reader.cpu(&number)?), Proof::Cpu(reader.cpu_proof()?)));
+        } else if let Some(number) =
+            reader.list("cluster", "`cluster`, and its number of several")?
+        {
+            let facts = Facts::Cluster(reader.cluster(&number)?);
+            blocks.push((facts, Proof::Cluster(reader.cluster_proof()?)));
         } else {
-            return Err(reader.wrong("`link` or `cpu`"));
+            return Err(reader.wrong(KINDS));
         }
         reader.word("end", "`end`")?;
     }
-    if blocks.is_empty() { Err(reader.wrong("`link` or `cpu`")) } else { Ok(blocks) }
+    if blocks.is_empty() { Err(reader.wrong(KINDS)) } else { Ok(blocks) }
 }
 
 /// Compares what a certificate is about with a scenario.
@@ -379,16 +406,34 @@ impl<'a, L: Iterator<Item = &'a str>> Reader<'a, L> {
     }
 
     fn cpu(&mut self, number: &[u32]) -> Result<CpuFacts, Refusal> {
-        let number = match *number {
-            [] => None,
-            [number] => Some(number),
-            _ => {
-                return Err(Refusal::Syntax { line: self.at, expected: "`cpu` and one number" });
-            }
-        };
+        let number = self.one_at_most(number, "`cpu` and one number")?;
         let from = self.number("from", "`from` and ns")?;
         let unit = self.number("unit", "`unit` and a number")?;
         let best_effort = self.number("best-effort", "`best-effort` and a number")?;
+        let reservations = self.reservations()?;
+        Ok(CpuFacts { number, from, unit, best_effort, reservations })
+    }
+
+    fn cluster(&mut self, number: &[u32]) -> Result<ClusterFacts, Refusal> {
+        let number = self.one_at_most(number, "`cluster` and one number")?;
+        let cpus = self.number("cpus", "`cpus` and a number")?;
+        let from = self.number("from", "`from` and ns")?;
+        let unit = self.number("unit", "`unit` and a number")?;
+        let best_effort = self.number("best-effort", "`best-effort` and a number")?;
+        let reservations = self.reservations()?;
+        Ok(ClusterFacts { number, cpus, from, unit, best_effort, reservations })
+    }
+
+    /// The number that was read after a keyword, if any.
+    fn one_at_most(&self, list: &[u32], expected: &'static str) -> Result<Option<u32>, Refusal> {
+        match *list {
+            [] => Ok(None),
+            [number] => Ok(Some(number)),
+            _ => Err(Refusal::Syntax { line: self.at, expected }),
+        }
+    }
+
+    fn reservations(&mut self) -> Result<Vec<Reservation>, Refusal> {
         let mut reservations = Vec::new();
         while let Some(name) = self.after("reservation") {
             let budget = self.number("budget", "`budget` and ns")?;
@@ -396,7 +441,15 @@ impl<'a, L: Iterator<Item = &'a str>> Reader<'a, L> {
             let deadline = self.number("deadline", "`deadline` and ns")?;
             reservations.push(Reservation { name: name.to_owned(), budget, period, deadline });
         }
-        Ok(CpuFacts { number, from, unit, best_effort, reservations })
+        Ok(reservations)
+    }
+
+    fn cluster_proof(&mut self) -> Result<ClusterProof, Refusal> {
+        self.word("proof", "`reservation` or `proof`")?;
+        let parts = self.number("parts", "`parts` and a number")?;
+        let sum = self.number("sum", "`sum` and a number")?;
+        let largest = self.number("largest", "`largest` and a number")?;
+        Ok(ClusterProof { parts, sum, largest })
     }
 
     fn cpu_proof(&mut self) -> Result<CpuProof, Refusal> {

@@ -1,4 +1,4 @@
-//! Certificates of random links and CPUs pass, and with any one number changed they do not.
+//! Certificates of random links, CPUs and clusters pass, and with any one number changed they do not.
 
 #[path = "../examples/certificates/facts.rs"]
 mod facts;
@@ -6,7 +6,7 @@ mod facts;
 mod written;
 
 use facts::Random;
-use laxity_certify::{Facts, NoCertificate, Proof, Refusal, cpu, link, text};
+use laxity_certify::{Facts, NoCertificate, Proof, Refusal, cluster, cpu, link, text};
 use written::{certificate, changed, numbers, random_facts};
 
 fn check(text: &str) -> Result<(), Refusal> {
@@ -14,6 +14,7 @@ fn check(text: &str) -> Result<(), Refusal> {
         match (&facts, &proof) {
             (Facts::Link(facts), Proof::Link(proof)) => link::check(facts, proof)?,
             (Facts::Cpu(facts), Proof::Cpu(proof)) => cpu::check(facts, proof)?,
+            (Facts::Cluster(facts), Proof::Cluster(proof)) => cluster::check(facts, proof)?,
             _ => panic!("facts of one kind and a proof of the other"),
         }
     }
@@ -83,15 +84,53 @@ fn certificates_of_service_curves_pass_and_changed_ones_are_refused() {
     assert!(without.refused > 500 && without.ahead > 0 && without.other < 100, "{without:?}");
 }
 
+// Fails when `issue` and `check` disagree about clusters, or a number about them is not looked at. Tried: without the
+// comparison of the sum, of the greatest density and of the parts, which then may be any multiple.
+#[test]
+fn certificates_of_clusters_pass_and_changed_ones_are_refused() {
+    let facts = |random: &mut Random| Facts::Cluster(random.cluster());
+    let without = pass_unless_changed(Random(13), 3000, facts);
+    let counts = without.refused > 500 && without.ahead == 0 && without.other == 0;
+    assert!(counts, "{without:?}");
+}
+
+// Fails when the test of a cluster lets more in than its CPUs have, or less: tried with the greatest density counted
+// once for each CPU, and with what best effort keeps of one CPU alone.
+#[test]
+fn clusters_are_admitted_up_to_the_bound() {
+    let reservation = |budget| laxity_certify::Reservation {
+        name: "r".to_owned(),
+        budget,
+        period: 200,
+        deadline: 100,
+    };
+    // On 4 CPUs with a tenth kept of each: four halves and three times a half more are 3.5, so a tenth is free.
+    let facts = |last| laxity_certify::ClusterFacts {
+        number: None,
+        cpus: 4,
+        from: 0,
+        unit: 1000,
+        best_effort: 100,
+        reservations: [50, 50, 50, 50, last].map(reservation).to_vec(),
+    };
+    let full = cluster::issue(&facts(10)).expect("a certificate");
+    assert_eq!((full.parts, full.sum, full.largest), (1000, 2100, 500));
+    assert_eq!(cluster::check(&facts(10), &full), Ok(()));
+    assert_eq!(cluster::issue(&facts(11)), Err(NoCertificate::NotAdmitted));
+    let over = laxity_certify::ClusterProof { sum: 2110, ..full };
+    assert_eq!(cluster::check(&facts(11), &over), Err(Refusal::Cluster));
+}
+
 // Fails when lines of another scenario are taken for those of this one: tried with a comparison of the
 // common beginning only.
 #[test]
 fn certificates_are_about_one_scenario() {
     let mut random = Random(3);
     for number in 0..200 {
-        let facts = match number % 2 {
+        let facts = match number % 3 {
             0 => random_facts(&mut random),
-            _ => Facts::Link(random.served_link(5)),
+            1 => Facts::Link(random.served_link(5)),
+            _ => Facts::Cluster(random.cluster()),
         };
         let Ok(proof) = certificate(&facts) else { continue };
         let written = text::write(&[(facts.clone(), proof)]);
@@ -125,9 +164,10 @@ fn certificates_are_about_one_scenario() {
 fn broken_files_are_refused_with_the_line() {
     let mut random = Random(11);
     for number in 0..40 {
-        let facts = match number % 2 {
+        let facts = match number % 3 {
             0 => random_facts(&mut random),
-            _ => Facts::Link(random.served_link(5)),
+            1 => Facts::Link(random.served_link(5)),
+            _ => Facts::Cluster(random.cluster()),
         };
         let Ok(proof) = certificate(&facts) else { continue };
         let written = text::write(&[(facts, proof)]);

@@ -97,3 +97,35 @@ fn invalid_unit_prefixes_are_refused() {
         assert!(String::from_utf8_lossy(&output.stderr).contains("PREFIX"), "{output:?}");
     }
 }
+
+/// The faults that `make faults` puts back apply to the sources as they are.
+///
+/// Fails when a change of the servers of CPUs leaves a patch behind: tried with a word changed in a line that a patch
+/// removes.
+#[test]
+fn patches_of_faults_apply() {
+    let folder = file("crates/cpu/tests/faults");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).expect("a folder of patches") {
+        let path = entry.expect("a file").path();
+        if path.extension().is_none_or(|e| e != "patch") {
+            continue;
+        }
+        let mut patch = std::process::Command::new("patch");
+        patch.args(["--dry-run", "--force", "-p1", "--input"]).arg(&path).current_dir(file(""));
+        let output = match patch.output() {
+            Ok(output) => output,
+            Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
+                let required = std::env::var("LAXITY_REQUIRE_ALL");
+                assert_ne!(required.as_deref(), Ok("1"), "LAXITY_REQUIRE_ALL=1 without `patch`");
+                eprintln!("skipped: there is no `patch`");
+                return;
+            }
+            Err(why) => panic!("patch does not start: {why}"),
+        };
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{} no longer applies: {said}", path.display());
+        count += 1;
+    }
+    assert!(count >= 13, "only {count} patches");
+}

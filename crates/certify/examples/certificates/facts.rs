@@ -1,6 +1,8 @@
 //! Random links and CPUs, some of which are admitted.
 
-use laxity_certify::{CpuFacts, Envelope, Flow, LinkFacts, Piece, Promise, Reservation, Service};
+use laxity_certify::{
+    ClusterFacts, CpuFacts, Envelope, Flow, LinkFacts, Piece, Promise, Reservation, Service,
+};
 
 /// Random numbers (SplitMix64).
 pub struct Random(pub u64);
@@ -178,6 +180,31 @@ impl Random {
             best_effort: unit * self.within(0, 10) / 100,
             reservations,
         }
+    }
+}
+
+impl Random {
+    /// A cluster of up to 16 CPUs with up to two reservations a CPU, deadlines in whole milliseconds, or any.
+    pub fn cluster(&mut self) -> ClusterFacts {
+        let unit = 1 << 40;
+        let cpus = self.within(2, 16);
+        let count = self.within(1, 2 * cpus);
+        let long = self.within(0, 3) == 0;
+        let reservations = (0..count).map(|number| {
+            let deadline = match long {
+                true => self.within(1_000_000, 100_000_000),
+                false => 1_000_000 * self.within(1, 100),
+            };
+            let most = (120 * cpus / count).min(100);
+            let budget = (deadline * self.within(1, most) / 100).max(1);
+            let period =
+                if self.within(0, 1) == 0 { deadline } else { deadline * self.within(1, 5) };
+            Reservation { name: format!("task {number}"), budget, period, deadline }
+        });
+        let reservations = reservations.collect();
+        let number = (self.within(0, 1) == 1).then(|| self.within(0, 63) as u32);
+        let best_effort = unit * self.within(0, 10) / 100;
+        ClusterFacts { number, cpus: cpus as u32, from: 0, unit, best_effort, reservations }
     }
 }
 

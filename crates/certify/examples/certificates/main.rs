@@ -1,6 +1,6 @@
 //! Prints certificates of random links and CPUs, for another checker: `certificates COUNT` prints valid ones,
 //! `certificates COUNT changed` the same, each with one number of its proof changed; with `served` those of links
-//! with service curves.
+//! with service curves, with `clusters` those of CPUs that share a queue.
 
 mod facts;
 mod written;
@@ -13,14 +13,15 @@ fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let count = arguments.get(1).and_then(|count| count.parse().ok()).unwrap_or(10);
     let asks = |word: &str| arguments.iter().skip(2).any(|argument| argument == word);
-    let (change, served) = (asks("changed"), asks("served"));
+    let (change, served, clusters) = (asks("changed"), asks("served"), asks("clusters"));
     let mut random = Random(1);
     let mut written = 0;
     println!("laxity-certificate {}", text::VERSION);
     while written < count {
-        let facts = match served {
-            true => Facts::Link(random.served_link(5)),
-            false => random_facts(&mut random),
+        let facts = match (served, clusters) {
+            (true, _) => Facts::Link(random.served_link(5)),
+            (_, true) => Facts::Cluster(random.cluster()),
+            _ => random_facts(&mut random),
         };
         let Ok(proof) = certificate(&facts) else { continue };
         let mut block = text::write(&[(facts, proof)]);

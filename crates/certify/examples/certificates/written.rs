@@ -1,6 +1,6 @@
-//! Written certificates of random links and CPUs, and the same with a number changed.
+//! Written certificates of random links, CPUs and clusters, and the same with a number changed.
 
-use laxity_certify::{Facts, NoCertificate, Proof, cpu, link};
+use laxity_certify::{Facts, NoCertificate, Proof, cluster, cpu, link};
 
 use crate::facts::Random;
 
@@ -9,11 +9,12 @@ pub fn random_facts(random: &mut Random) -> Facts {
     if random.within(0, 3) == 0 { Facts::Cpu(random.cpu()) } else { Facts::Link(random.link(5)) }
 }
 
-/// The certificate of a link or a CPU.
+/// The certificate of a link, a CPU or a cluster.
 pub fn certificate(facts: &Facts) -> Result<Proof, NoCertificate> {
     match facts {
         Facts::Link(facts) => link::issue(facts).map(Proof::Link),
         Facts::Cpu(facts) => cpu::issue(facts).map(Proof::Cpu),
+        Facts::Cluster(facts) => cluster::issue(facts).map(Proof::Cluster),
     }
 }
 

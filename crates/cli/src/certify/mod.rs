@@ -69,7 +69,11 @@ fn check(facts: &Facts, proof: &Proof) -> Result<String, Refusal> {
             laxity_certify::cpu::check(facts, proof)?;
             Ok(cpu::says(facts, proof))
         }
-        (Facts::Link(_), Proof::Cpu(_)) | (Facts::Cpu(_), Proof::Link(_)) => {
+        (Facts::Cluster(facts), Proof::Cluster(proof)) => {
+            laxity_certify::cluster::check(facts, proof)?;
+            Ok(cpu::cluster_says(facts, proof))
+        }
+        (Facts::Link(_) | Facts::Cpu(_) | Facts::Cluster(_), _) => {
             Err(Refusal::Syntax { line: 1, expected: "facts and proof of one kind" })
         }
     }
@@ -79,7 +83,7 @@ fn check(facts: &Facts, proof: &Proof) -> Result<String, Refusal> {
 fn facts(document: &Document) -> Result<Vec<Facts>, Failure> {
     match document {
         Document::Link(scenario) => Ok(vec![Facts::Link(link::facts(scenario)?)]),
-        Document::Cpu(scenario) => Ok(cpu::facts(scenario)?.into_iter().map(Facts::Cpu).collect()),
+        Document::Cpu(scenario) => cpu::facts(scenario),
         Document::Stream(_) => Err(Failure::Input(
             "certificates are about links and CPUs, not about streams".to_owned(),
         )),
@@ -94,6 +98,9 @@ pub fn issue(path: &Path, document: &Document) -> Result<(), Failure> {
         let proof = match &facts {
             Facts::Link(facts) => Proof::Link(laxity_certify::link::issue(facts).map_err(none)?),
             Facts::Cpu(facts) => Proof::Cpu(laxity_certify::cpu::issue(facts).map_err(none)?),
+            Facts::Cluster(facts) => {
+                Proof::Cluster(laxity_certify::cluster::issue(facts).map_err(none)?)
+            }
         };
         blocks.push((facts, proof));
     }
