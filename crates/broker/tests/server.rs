@@ -277,7 +277,8 @@ fn hostile_clients_do_not_affect_others() {
     // Half a line, no request at all, and answers that are not read.
     let misbehave = || {
         let mut half = connect();
-        half.write_all(&query[..10]).expect("room");
+        // Refused by a server whose timeout is over already.
+        let _ = half.write_all(&query[..10]);
         let silent = connect();
         let mut unread = connect();
         unread.set_nonblocking(true).expect("a socket");
@@ -294,10 +295,11 @@ fn hostile_clients_do_not_affect_others() {
     drop((three, fourth, server));
 
     // The timeout disconnects them, and others can connect again.
-    let server = serve(&folder, &scheduler, limits(3, 100));
+    let server = serve(&folder, &scheduler, limits(3, 1000));
     let [mut half, mut silent, unread] = misbehave();
     let mut end = Vec::new();
-    half.read_to_end(&mut end).expect("an end");
+    // What a server has not read makes its end an error.
+    let _ = half.read_to_end(&mut end);
     silent.read_to_end(&mut end).expect("an end");
     assert_eq!(end, b"");
     let client = Client::connect_to(folder.socket()).expect("a server");

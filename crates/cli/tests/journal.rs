@@ -16,8 +16,16 @@ echo 6c61786974792d6f6e2d612d74657374 >"$1/machine-id"
 mount --bind "$1/machine-id" /etc/machine-id
 "$2" >"$1/journald" 2>&1 &
 journal=$!
-tries=100
-until [ -S /run/systemd/journal/stdout ] || [ $tries = 0 ]; do sleep 0.1; tries=$((tries - 1)); done
+tries=600
+until [ -S /run/systemd/journal/stdout ]; do
+    if [ $tries = 0 ]; then
+        echo "journald has no socket after a minute: $(cat "$1/journald")" >&2
+        kill $journal
+        exit 1
+    fi
+    tries=$((tries - 1))
+    sleep 0.1
+done
 laxity=$3 scenario=$4
 # As a service manager starts it; earlier versions of systemd-cat do not set the variable.
 started() {

@@ -4,6 +4,8 @@
 
 #[path = "../../userlink/tests/support/mod.rs"]
 mod network;
+#[path = "support/ports.rs"]
+mod ports;
 mod support;
 
 use std::io::{Read as _, Write as _};
@@ -93,8 +95,8 @@ fn links_in_user_space_can_be_killed_at_any_moment() {
 #[test]
 fn a_media_server_can_be_killed_at_any_moment() {
     let folder = Folder::new("kills-media");
-    let sink = UdpSocket::bind("127.0.0.1:0").expect("a socket");
-    let port = sink.local_addr().expect("an address").port() & !1;
+    let port = ports::block();
+    let _sink = UdpSocket::bind(("127.0.0.1", port)).expect("a socket");
     let scenario = format!(
         "[server]\nrate = \"4 Mbit/s\"\n[[stream]]\nname = \"speech\"\ntolerance = \"1/100\"\n\
          gap = \"1 ms\"\npacket = \"160 B\"\ndestination = \"127.0.0.1:{port}\"\n"
@@ -128,9 +130,7 @@ fn a_media_server_can_be_killed_at_any_moment() {
 /// running programs.
 #[test]
 fn a_page_and_a_receiver_can_be_killed_at_any_moment() {
-    let port = |socket: &UdpSocket| socket.local_addr().expect("an address").port() & !1;
-    let free = port(&UdpSocket::bind("127.0.0.1:0").expect("a socket"));
-    let address = format!("127.0.0.1:{free}");
+    let address = format!("127.0.0.1:{}", ports::block());
     let mut moments = Moments(13);
     let run = |arguments: &[&str]| {
         let mut command = command(arguments);
@@ -147,6 +147,7 @@ fn a_page_and_a_receiver_can_be_killed_at_any_moment() {
     let process = run(&web);
     let answers = || {
         let Ok(mut stream) = TcpStream::connect(&address) else { return false };
+        stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a socket");
         let mut answer = String::new();
         let request = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
         let asked = stream.write_all(request.as_bytes());

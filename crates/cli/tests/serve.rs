@@ -1,5 +1,7 @@
 //! `laxity stream`: a server, a receiver and requests, as processes, over loopback.
 
+#[path = "support/ports.rs"]
+mod ports;
 mod support;
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -53,14 +55,6 @@ impl Running {
         self.stderr.read_to_string(&mut err).expect("standard error is UTF-8");
         Ran { code: self.process.child().wait().expect("it ends").code(), out, err }
     }
-}
-
-/// An even port such that the next ones are free as well.
-fn free_ports(many: u16) -> u16 {
-    let free = |port| UdpSocket::bind(("127.0.0.1", port)).is_ok();
-    let first = 20_000 + (std::process::id() % 1000) as u16 * 32;
-    let mut ports = (first..u16::MAX - many).step_by(32);
-    ports.find(|port| (0..many).all(|more| free(port + more))).expect("free ports")
 }
 
 /// Speech and a video that together need more than the link has, and fit within tolerances.
@@ -120,7 +114,7 @@ fn shown(process: u32) -> (Vec<Value>, bool) {
 #[test]
 fn running_servers_are_listed() {
     let folder = Folder::new("shown");
-    let file = folder.write("server.toml", scenario(free_ports(32)));
+    let file = folder.write("shown.toml", scenario(ports::block()));
     let socket = folder.path("control");
     let arguments = ["stream", "serve", &file, "--control", &socket];
     let mut server = Running::start(&arguments);
@@ -142,7 +136,7 @@ fn running_servers_are_listed() {
 #[test]
 fn servers_serve_answer_and_stop() {
     let folder = Folder::new("serve");
-    let port = free_ports(32);
+    let port = ports::block();
     let file = folder.write("server.toml", scenario(port));
     let (socket, sdp) = (folder.path("control"), folder.path("server.sdp"));
     let speech = format!("127.0.0.1:{port}");
@@ -234,7 +228,7 @@ fn threads(child: &std::process::Child) -> Vec<String> {
 #[test]
 fn privileges_are_dropped() {
     let folder = Folder::new("serve-privileges");
-    let file = folder.write("server.toml", scenario(9));
+    let file = folder.write("privileges.toml", scenario(9));
     let (socket, any) = (folder.path("control"), "127.0.0.1:0");
     let serve = ["stream", "serve", &file, "--control", &socket, "--listen", any, "--rtcp", any];
     let receive = ["stream", "receive", any];
@@ -252,7 +246,7 @@ fn privileges_are_dropped() {
         };
         // Threads may begin after the message that it serves.
         let mut seen = threads(running.process.child());
-        for _ in 0..500 {
+        for _ in 0..6000 {
             if seen.len() >= least && seen.iter().all(given_back) {
                 break;
             }
@@ -282,7 +276,7 @@ fn may_raise() -> bool {
 #[test]
 fn unservable_scenarios_are_refused() {
     let folder = Folder::new("serve-refused");
-    let fine = scenario(free_ports(32));
+    let fine = scenario(ports::block());
     let link = file("scenarios/access-link.toml");
     laxity(&["stream", "serve", &link]).fails(2, &["[server]", "[[stream]]"]);
 

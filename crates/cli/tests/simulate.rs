@@ -5,11 +5,11 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use laxity_results::{CheckResult, FlowKind, SimulationResult, SimulationRuns};
 use laxity_trace::{Capture, LinkType, PcapngWriter, SimPacket, decode};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use support::{Folder, Process, Ran, command, file, laxity};
 
@@ -370,10 +370,40 @@ fn aqm_drops_and_marks_are_in_every_output() {
     assert!(table.contains(&format!("{drops} / {marks}")), "{table}");
 }
 
+/// Waits for two minutes at most.
+#[cfg(target_os = "linux")]
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    for _ in 0..12_000 {
+        if holds() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("timed out waiting until {what}");
+}
+
+/// Whether a process has its own handler of SIGINT.
+#[cfg(target_os = "linux")]
+fn handles_interrupts(process: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+    let bit = Signal::INT.as_raw() - 1;
+    u64::from_str_radix(caught.trim(), 16).unwrap() >> bit & 1 == 1
+}
+
+/// The processor time of a process in its own code.
+#[cfg(target_os = "linux")]
+fn computed(process: u32) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    // The name, in parentheses, is the second; 100 ticks are a second on every Linux.
+    let ticks = stat.rsplit(')').next().unwrap().split_whitespace().nth(11).unwrap();
+    Duration::from_millis(10 * ticks.parse::<u64>().unwrap())
+}
+
 /// Ctrl-C: finished runs are a valid result, the status marks it as partial.
 ///
 /// Fails when the run ignores the signal, loses its results, or exits as if it were complete.
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[test]
 fn interrupted_simulations_print_finished_runs() {
     for extra in [&[][..], &["--seeds", "1..3"]] {
@@ -384,13 +414,19 @@ fn interrupted_simulations_print_finished_runs() {
         let mut command = command(&arguments);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = Process::new(command.spawn().unwrap());
-        // Before its handler is there a signal would end it at once.
-        std::thread::sleep(Duration::from_millis(1500));
-        assert!(process.child().try_wait().unwrap().is_none(), "it was to take hours");
+        // Before its handler is there a signal would end it at once; packets take a while.
+        let id = process.child().id();
+        until("it has a handler and has computed for a second", || {
+            assert!(process.child().try_wait().unwrap().is_none(), "it was to take hours");
+            handles_interrupts(id) && computed(id) > Duration::from_secs(1)
+        });
         process.signal(Signal::INT);
-        let interrupted = Instant::now();
-        let ran = process.ended();
-        assert!(interrupted.elapsed() < Duration::from_secs(20));
+        let (sender, ended) = std::sync::mpsc::channel();
+        std::thread::spawn(move || sender.send(process.ended()));
+        let ran = ended.recv_timeout(Duration::from_secs(120)).unwrap_or_else(|_| {
+            let _ = kill_process(Pid::from_raw(id as i32).unwrap(), Signal::KILL);
+            panic!("it goes on after the signal");
+        });
         assert_eq!(ran.code, Some(130), "{ran:#?}");
         assert!(ran.err.contains("interrupted"), "{}", ran.err);
         let run = match extra {

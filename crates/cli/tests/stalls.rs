@@ -18,9 +18,9 @@ use machine::{available, part};
 
 const POLICIES: [&str; 3] = ["background", "exact", "slack"];
 
-/// Voice, video, and more best effort than they leave room for.
-fn load() -> PathBuf {
-    trace_ms("stalls.csv", 1500, &[VOICE, VIDEO, ("bulk", 5_000_000, 4, 1400)])
+/// Voice, video, and more best effort than they leave room for, for so many ms.
+fn load(ms: u64) -> PathBuf {
+    trace_ms("stalls.csv", ms, &[VOICE, VIDEO, ("bulk", 5_000_000, 4, 1400)])
 }
 
 /// Stalls of a status, and the late packets of voice and of video.
@@ -71,7 +71,7 @@ fn after_a_stall_no_policy_misses_more_than_background() {
     if !available() {
         return;
     }
-    let text = run_with(&["--cards", "--with", "chrt"], "stalls.sh", &[load()]);
+    let text = run_with(&["--cards", "--with", "chrt"], "stalls.sh", &[load(1500)]);
     let lost = |policy: &str, way: &str| {
         let part = part(&text, &format!("{policy}, {way}"));
         let lost = Lost::of(&status(part));
@@ -124,7 +124,7 @@ fn misses_after_preemption_are_bounded_by_the_stall() {
     if !available() {
         return;
     }
-    let text = run_with(&["--steal", "40/400", "--with", "chrt"], "stalls.sh", &[load()]);
+    let text = run_with(&["--steal", "40/400", "--with", "chrt"], "stalls.sh", &[load(4000)]);
     for policy in POLICIES {
         let lost = Lost::of(&status(part(&text, &format!("{policy}, stolen"))));
         eprintln!("{policy}: {lost:?}");

@@ -5,6 +5,8 @@ mod lacking;
 #[path = "../../broker/tests/support/mod.rs"]
 mod support;
 
+use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -141,28 +143,36 @@ fn chrt_reserves_for_its_command() {
         lacking::lacking("there is no chrt");
         return;
     }
-    let wait = Duration::from_millis(10);
+    // The command ends with the first line of this, and its reservation with it.
+    let fifo = folder.0.join("fifo");
+    let made = Command::new("mkfifo").args(["-m", "644"]).arg(&fifo).status().expect("mkfifo");
+    assert!(made.success());
+    let mut end = OpenOptions::new().read(true).write(true).open(&fifo).expect("a FIFO");
     let watcher = std::thread::spawn({
         let scheduler = scheduler.clone();
         move || {
-            // The command ends after a time, with its reservation.
-            for _ in 0..1000 {
-                if let Some(found) = scheduler.reservations().first() {
+            let mut seen = None;
+            for _ in 0..6000 {
+                seen = scheduler.reservations().first().and_then(|found| {
                     let path = format!("/proc/{}/comm", found.pid);
                     let command = std::fs::read_to_string(path).unwrap_or_default();
-                    if command == "sleep\n" {
-                        return Some(found.reservation);
-                    }
+                    (command == "head\n").then_some(found.reservation)
+                });
+                if seen.is_some() {
+                    break;
                 }
-                std::thread::sleep(wait);
+                std::thread::sleep(Duration::from_millis(10));
             }
-            None
+            end.write_all(b"\n").expect("room");
+            (seen, end)
         }
     });
-    let output = run(&folder, &mut chrt("2000000", &["sleep", "1"]));
+    let fifo = fifo.to_str().expect("text");
+    let output = run(&folder, &mut chrt("2000000", &["head", "-n", "1", fifo]));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let ms = Span::from_millis;
-    assert_eq!(watcher.join().expect("a watcher"), Some(Reservation::new(ms(2), ms(10))));
+    let (seen, _end) = watcher.join().expect("a watcher");
+    assert_eq!(seen, Some(Reservation::new(ms(2), ms(10))));
     let output = run(&folder, &mut chrt("3000000", &["true"]));
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && error.contains("Device or resource busy"), "{error}");

@@ -298,14 +298,7 @@ impl Service {
             let answered = ready.next() == Some(&true);
             self.connections.retain_mut(|connection| {
                 let ready = ready.next() == Some(&true);
-                let idle = matches!(connection.state,
-                    State::Streaming { ref event, sent } if sent == event.len());
-                let patience = match connection.state {
-                    State::Acting(_) => actions::PATIENCE.max(patience),
-                    _ => patience,
-                };
-                (idle || connection.began.elapsed() < patience)
-                    && !(ready && connection.advance(offer) == Next::Over)
+                connection.lasts(patience) && !(ready && connection.advance(offer) == Next::Over)
             });
             if answered {
                 self.answers();
@@ -385,6 +378,17 @@ impl Service {
 }
 
 impl Connection {
+    /// Whether it has time left: a client that waits for an event has no deadline, one that waits for an action
+    /// that of actions.
+    fn lasts(&self, patience: Duration) -> bool {
+        let patience = match self.state {
+            State::Streaming { ref event, sent } if sent == event.len() => return true,
+            State::Acting(_) => actions::PATIENCE.max(patience),
+            _ => patience,
+        };
+        self.began.elapsed() < patience
+    }
+
     /// Reads or writes as much as possible without blocking.
     fn advance(&mut self, offer: &mut Offer) -> Next {
         loop {

@@ -49,7 +49,7 @@ echo "== metrics"
 link up family.toml --dev near --policy shifted-line
 nsenter --net=/run/netns/tx laxity link export --listen 127.0.0.1:9401 2>/dev/null &
 exporter=$!
-sleep 1
+wait_for in_tx wget -qO- http://127.0.0.1:9401/metrics
 in_tx wget -qO- http://127.0.0.1:9401/metrics | grep -e '_attached' -e 'outcome="sent"' -e '_count'
 in_tx wget -qO- http://127.0.0.1:9401/status | grep '"device"'
 kill $exporter
@@ -122,6 +122,10 @@ tell down --dev near
 tell down --dev near
 as_found
 
+programs() { kernel-link profile | wc -l; }
+# has COMMAND NUMBER: prints that much.
+has() { [ "$($1)" = "$2" ]; }
+
 echo "== namespace deleted under traffic"
 tell up family.toml --dev near --policy shifted-line
 nsenter --net=/run/netns/tx traffic flood 10.9.0.2:5004 1 1400 4000 1 5 1000 >/dev/null &
@@ -130,13 +134,15 @@ sleep 0.3
 ip netns delete tx
 kill -9 $flood
 wait $flood || true
-sleep 1
+# The kernel removes its interfaces behind the command, and with `near` the other end.
+wait_for sh -c '! ip -n rx link show far'
 echo "pins $(pins)"
 # The other end of its link went with it.
 ip -n rx link add third type dummy
 in_rx laxity link up family.toml --dev third --policy shifted-line 2>/dev/null
 echo "pins $(pins)"
 in_rx laxity link down --dev third
-sleep 0.5
-echo "pins $(pins) programs $(kernel-link profile | wc -l)"
+# Programs go with the last grace period of RCU.
+wait_for has programs 0
+echo "pins $(pins) programs $(programs)"
 judge_kernel

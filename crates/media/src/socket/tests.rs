@@ -136,7 +136,7 @@ fn batches_are_bounded() {
 fn local() -> (Arc<UdpSocket>, UdpSocket) {
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let receiver = UdpSocket::bind(any).unwrap();
-    receiver.set_read_timeout(Some(std::time::Duration::from_secs(10))).unwrap();
+    receiver.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
     (open(any, None).unwrap(), receiver)
 }
 
@@ -166,7 +166,10 @@ fn the_kernel_cuts_runs_as_they_were_joined() {
 #[test]
 fn a_vanished_receiver_is_reported_and_isolated() {
     let (socket, receiver) = local();
-    let gone = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+    // Keeps its port from others, and takes datagrams of one peer alone.
+    let refuses = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    refuses.connect((Ipv4Addr::LOCALHOST, 9)).unwrap();
+    let gone = refuses.local_addr().unwrap();
     let mut channel = AnyChannel::new(Arc::clone(&socket), true).unwrap();
     // The complaint about the last of a batch reaches the first of the next.
     let addresses: [Address; 2] = [receiver.local_addr().unwrap().into(), gone.into()];

@@ -86,7 +86,7 @@ impl Browser {
         let mut bytes = message.to_string().into_bytes();
         bytes.push(0);
         self.to.write_all(&bytes).expect("the browser reads");
-        let until = Instant::now() + Duration::from_secs(30);
+        let until = Instant::now() + Duration::from_secs(120);
         loop {
             let left = until.saturating_duration_since(Instant::now());
             let message = self.from.recv_timeout(left).unwrap_or_else(|e| panic!("{method}: {e}"));
@@ -134,9 +134,9 @@ impl Browser {
         result["result"]["value"].clone()
     }
 
-    /// Waits until an expression is true, ten seconds at most.
+    /// Waits until an expression is true, a minute at most.
     pub fn wait(&mut self, expression: &str) {
-        let until = Instant::now() + Duration::from_secs(10);
+        let until = Instant::now() + Duration::from_secs(60);
         while self.eval(expression) != true {
             assert!(Instant::now() < until, "never true: {expression}");
             std::thread::sleep(Duration::from_millis(20));
