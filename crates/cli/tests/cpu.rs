@@ -547,10 +547,12 @@ mod live {
     }
 
     /// Records of two processors are legal under both policies that have servers, also when a reservation changes
-    /// meanwhile, with a tolerance of some turns of the emulator; one with a later deadline is not.
+    /// meanwhile, with a tolerance of some turns of the emulator; one with a later deadline is not. One whose recorder
+    /// stood still until events were lost says so and is not judged.
     ///
     /// Fails when a release by a late timer is judged as one of then (tried: `bebs`, whose deadlines are due 6 us
     /// earlier), and when jobs after one beyond its budget stay unpromised (tried: a period for each begun budget).
+    /// Fails when the number of lost events does not come into the record (tried: a recorder that answers none).
     #[test]
     fn records_of_two_cpus_are_legal() {
         if !available() {
@@ -573,6 +575,12 @@ mod live {
             let changed = part(&text, &format!("changed under {policy}"));
             assert_contains(changed, &["and its server at", "ended with 1\n"]);
         }
+        let gap = part(&text, "recorded with a gap");
+        assert_contains(gap, &["events were lost: the record has gaps and cannot be judged\n"]);
+        let judged = part(&text, "judged with a gap");
+        let unjudged = "not judged: the record has a gap, ";
+        assert_contains(judged, &["bebs on CPU 0", unjudged, "ended with 1\n"]);
+        assert!(!judged.contains("legal run") && !judged.contains("premise"), "{judged}");
         assert!(text.ends_with("kernel content\n"), "{text}");
     }
 }

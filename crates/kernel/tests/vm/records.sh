@@ -1,7 +1,8 @@
 # shellcheck shell=sh
 # Runs in the virtual machine, on two processors, under each policy named: records both CPUs while two reservations
 # hold, one of which changes, beside best effort; `laxity validate` judges the record, also with one budget changed.
-# The emulator runs the processors in turns of at most 1 ms, and one out of turn executes nothing.
+# The last record has a gap. The emulator runs the processors in turns of at most 1 ms, and one out of turn executes
+# nothing.
 set -eu
 # shellcheck source=vm/guest/checks.sh
 . ./checks.sh
@@ -29,4 +30,19 @@ for policy; do
     with_status laxity validate --tolerance 4ms /tmp/changed.csv
     laxity cpu down
 done
+# The recorder stands still while more happens than it has place for: a byte goes to and fro 15,000 times, with some
+# ten events each, and 75,000 have place.
+laxity cpu up --policy bebs --record /tmp/gap.csv --duration 5min >/tmp/recorded 2>&1 &
+recorder=$!
+wait_for grep -q recorded /tmp/recorded
+kill -STOP $recorder
+tasks pass 15000 >/dev/null
+kill -TERM $recorder
+kill -CONT $recorder
+echo "== recorded with a gap"
+with_status wait $recorder
+cat /tmp/recorded
+echo "== judged with a gap"
+with_status laxity validate --tolerance 4ms /tmp/gap.csv
+laxity cpu down
 judge_kernel
