@@ -16,6 +16,8 @@ use laxity_core::Span;
 use laxity_cpu::Reservation;
 // Makes cargo build the library before this test.
 use laxity_preload as _;
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
 use support::{FakeScheduler, Folder, USER, is_root, run_as, serve};
 
 /// The library, where all users may read it, and the program in C.
@@ -145,8 +147,7 @@ fn chrt_reserves_for_its_command() {
     }
     // The command ends with the first line of this, and its reservation with it.
     let fifo = folder.0.join("fifo");
-    let made = Command::new("mkfifo").args(["-m", "644"]).arg(&fifo).status().expect("mkfifo");
-    assert!(made.success());
+    mkfifo(&fifo, Mode::from_bits_truncate(0o644)).expect("a FIFO");
     let mut end = OpenOptions::new().read(true).write(true).open(&fifo).expect("a FIFO");
     let watcher = std::thread::spawn({
         let scheduler = scheduler.clone();
