@@ -282,7 +282,6 @@ fn scripts_check_for_programs_of_tests() {
     let usual = [
         "cat",
         "true",
-        "mkfifo",
         "sleep",
         "strip",
         "timeout",
