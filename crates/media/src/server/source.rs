@@ -5,7 +5,7 @@
 //! holds out.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use laxity_core::{Span, Time};
 use laxity_ring::spsc;
@@ -230,7 +230,8 @@ impl Units {
             }
             // Frames without meaning are cut at will.
             Units::Frames { sizes, .. } => {
-                static ZEROS: [u8; rtp::LARGEST_DATAGRAM] = [0; rtp::LARGEST_DATAGRAM];
+                // As data they would be 64 kB of the command.
+                static ZEROS: LazyLock<Vec<u8>> = LazyLock::new(|| vec![0; rtp::LARGEST_DATAGRAM]);
                 let most = payloader.most();
                 let pieces = sizes[unit.index].div_ceil(most);
                 for piece in 0..pieces {
