@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use super::actions::Worker;
 use super::*;
 
 const REQUEST: &[u8] = b"GET /page HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -328,18 +329,24 @@ fn abandoned_actions_do_not_run() {
     drop(clients);
 }
 
-/// Fails when a client that sends without end, where it has nothing to say, is read until it stops: others wait
-/// meanwhile. One of events is left at its first byte.
-#[test]
-fn talkative_clients_delay_nobody() {
+/// What is on offer, and an action that waits for its worker.
+fn waiting_action() -> (Offer, Pending, Worker) {
     let action = Action::new("/act", 100, |_| Ok(String::new()));
     let actions = Actions::new("secret".to_owned(), vec![action], || {});
-    let (gate, _worker) = actions.split().expect("sockets");
+    let (gate, worker) = actions.split().expect("sockets");
     let fresh = Duration::ZERO;
     let mut offer = Offer { pages: vec![], events: None, gate: Some(gate), fresh };
     let request = b"POST /act HTTP/1.1\r\nHost: localhost\r\nLaxity-Token: secret\r\n\
                     Content-Length: 0\r\n\r\n";
     let Answer::Later(pending) = answer(request, &mut offer) else { panic!("no action") };
+    (offer, pending, worker)
+}
+
+/// Fails when a client that sends without end, where it has nothing to say, is read until it stops: others wait
+/// meanwhile. One of events is left at its first byte.
+#[test]
+fn talkative_clients_delay_nobody() {
+    let (mut offer, pending, _worker) = waiting_action();
     let listener = TcpListener::bind(any()).expect("loopback");
     let mut advance = |state: State| {
         let mut client =
@@ -394,14 +401,7 @@ fn events_go_on() {
 #[test]
 fn deadlines_are_those_of_what_a_client_waits_for() {
     const PATIENCE: Duration = Duration::from_millis(100);
-    let action = Action::new("/act", 100, |_| Ok(String::new()));
-    let actions = Actions::new("secret".to_owned(), vec![action], || {});
-    let (gate, _worker) = actions.split().expect("sockets");
-    let fresh = Duration::ZERO;
-    let mut offer = Offer { pages: vec![], events: None, gate: Some(gate), fresh };
-    let request = b"POST /act HTTP/1.1\r\nHost: localhost\r\nLaxity-Token: secret\r\n\
-                    Content-Length: 0\r\n\r\n";
-    let Answer::Later(pending) = answer(request, &mut offer) else { panic!("no action") };
+    let (mut offer, pending, _worker) = waiting_action();
     let listener = TcpListener::bind(any()).expect("loopback");
     // Whether a client that says and reads nothing keeps its place beyond the deadline of pages.
     let mut stays = |state: State| {
