@@ -5,7 +5,7 @@ use laxity_analysis::cpu::interference;
 use laxity_core::{Span, Time};
 use laxity_cpu::registry::{Options, POLICIES, build};
 use laxity_cpu::{Admitted, Attributes, Refusal, Reservation, Service, TaskId};
-use laxity_scenario::cpu::locks::{LockProtocol, Section};
+use laxity_scenario::cpu::locks::Section;
 use laxity_sim::cpu::{Cost, Gap, Job, Machine, Observer, Task, Workload, run};
 use laxity_sim::{Control, Random};
 
@@ -58,11 +58,11 @@ fn is_hard(task: &Task) -> bool {
     matches!(task.attributes.service, Service::Hard(_))
 }
 
-fn judge(policy: &str, tasks: &[Task], locks: LockProtocol, length: Span) -> HardJobs {
+fn judge(policy: &str, tasks: &[Task], length: Span) -> HardJobs {
     let hard = tasks.iter().map(is_hard).collect();
     let mut seen = HardJobs { hard, refused: 0, jobs: 0, late: 0 };
     let mut policy = build(policy, &Options::default()).expect("a policy of the registry");
-    let machine = Machine { locks, ..Machine::single(Time::ZERO + length, 1) };
+    let machine = Machine::single(Time::ZERO + length, 1);
     run(&mut policy, tasks, machine, &mut seen, &Control::default()).expect("a run to its end");
     seen
 }
@@ -114,7 +114,7 @@ fn no_hard_job_is_late_in_small_systems() {
         for places in all() {
             let phases = if (places[0] + places[1]) % 2 == 0 { [2, 1] } else { [1, 2] };
             let tasks = budgeted(small(places.map(|place| &shapes[place]), phases), Span::ZERO);
-            let seen = judge(policy, &tasks, LockProtocol::Inherit, ms(61));
+            let seen = judge(policy, &tasks, ms(61));
             assert_eq!(seen.late, 0, "{policy}: {places:?}");
             (jobs, refused) = (jobs + seen.jobs, refused + seen.refused);
         }
@@ -123,7 +123,7 @@ fn no_hard_job_is_late_in_small_systems() {
     // Budgets are not larger than they must be: with less, jobs are late.
     let short = |places: [usize; 3]| {
         let tasks = budgeted(small(places.map(|place| &shapes[place]), [2, 1]), ms(1));
-        judge("cbs", &tasks, LockProtocol::Inherit, ms(61)).late
+        judge("cbs", &tasks, ms(61)).late
     };
     assert!(all().map(short).sum::<u64>() > 100);
 }
@@ -173,8 +173,8 @@ fn no_hard_job_is_late_in_random_systems() {
         let (mut jobs, mut unprotected) = (0, 0);
         for seed in 0..150 {
             let tasks = random_system(seed);
-            let alone = judge(policy, &tasks, LockProtocol::Inherit, ms(500));
-            let seen = judge(policy, &budgeted(tasks, Span::ZERO), LockProtocol::Inherit, ms(500));
+            let alone = judge(policy, &tasks, ms(500));
+            let seen = judge(policy, &budgeted(tasks, Span::ZERO), ms(500));
             assert_eq!(seen.late, 0, "{policy}: system {seed}");
             (jobs, unprotected) = (jobs + seen.jobs, unprotected + alone.late);
         }

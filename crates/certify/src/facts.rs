@@ -191,9 +191,9 @@ pub struct ClusterFacts {
     pub cpus: u32,
     /// Since when the reservations are in force, in ns.
     pub from: u64,
-    /// The unit of shares: a whole CPU.
+    /// A whole CPU, in the units in which shares are given.
     pub unit: u64,
-    /// The share of each CPU that best effort keeps.
+    /// The share of each CPU that best effort keeps, in these units.
     pub best_effort: u64,
     /// The reservations.
     pub reservations: Vec<Reservation>,

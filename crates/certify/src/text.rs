@@ -91,31 +91,35 @@ fn facts_lines(facts: &Facts) -> Vec<String> {
         }
         Facts::Cpu(cpu) => {
             lines.push(cpu.number.map_or("cpu".to_owned(), |number| format!("cpu {number}")));
-            lines.push(format!("from {}", cpu.from));
-            lines.push(format!("unit {}", cpu.unit));
-            lines.push(format!("best-effort {}", cpu.best_effort));
-            lines.extend(cpu.reservations.iter().flat_map(reservation_lines));
+            lines.extend(share_lines(cpu.from, cpu.unit, cpu.best_effort, &cpu.reservations));
         }
         Facts::Cluster(cluster) => {
             let number = cluster.number.map_or(String::new(), |number| format!(" {number}"));
             lines.push(format!("cluster{number}"));
             lines.push(format!("cpus {}", cluster.cpus));
-            lines.push(format!("from {}", cluster.from));
-            lines.push(format!("unit {}", cluster.unit));
-            lines.push(format!("best-effort {}", cluster.best_effort));
-            lines.extend(cluster.reservations.iter().flat_map(reservation_lines));
+            let ClusterFacts { from, unit, best_effort, reservations, .. } = cluster;
+            lines.extend(share_lines(*from, *unit, *best_effort, reservations));
         }
     }
     lines
 }
 
-fn reservation_lines(r: &Reservation) -> [String; 4] {
-    [
-        format!("reservation {}", printed(&r.name)).trim_end().to_owned(),
-        format!("budget {}", r.budget),
-        format!("period {}", r.period),
-        format!("deadline {}", r.deadline),
-    ]
+/// The lines that a CPU and a cluster have in common; [`Reader::shares`] reads them.
+fn share_lines(
+    from: u64,
+    unit: u64,
+    best_effort: u64,
+    reservations: &[Reservation],
+) -> Vec<String> {
+    let mut lines =
+        vec![format!("from {from}"), format!("unit {unit}"), format!("best-effort {best_effort}")];
+    for r in reservations {
+        lines.push(format!("reservation {}", printed(&r.name)).trim_end().to_owned());
+        lines.push(format!("budget {}", r.budget));
+        lines.push(format!("period {}", r.period));
+        lines.push(format!("deadline {}", r.deadline));
+    }
+    lines
 }
 
 fn link_proof(out: &mut String, proof: &LinkProof) {
@@ -407,20 +411,14 @@ impl<'a, L: Iterator<Item = &'a str>> Reader<'a, L> {
 
     fn cpu(&mut self, number: &[u32]) -> Result<CpuFacts, Refusal> {
         let number = self.one_at_most(number, "`cpu` and one number")?;
-        let from = self.number("from", "`from` and ns")?;
-        let unit = self.number("unit", "`unit` and a number")?;
-        let best_effort = self.number("best-effort", "`best-effort` and a number")?;
-        let reservations = self.reservations()?;
+        let (from, unit, best_effort, reservations) = self.shares()?;
         Ok(CpuFacts { number, from, unit, best_effort, reservations })
     }
 
     fn cluster(&mut self, number: &[u32]) -> Result<ClusterFacts, Refusal> {
         let number = self.one_at_most(number, "`cluster` and one number")?;
         let cpus = self.number("cpus", "`cpus` and a number")?;
-        let from = self.number("from", "`from` and ns")?;
-        let unit = self.number("unit", "`unit` and a number")?;
-        let best_effort = self.number("best-effort", "`best-effort` and a number")?;
-        let reservations = self.reservations()?;
+        let (from, unit, best_effort, reservations) = self.shares()?;
         Ok(ClusterFacts { number, cpus, from, unit, best_effort, reservations })
     }
 
@@ -433,7 +431,11 @@ impl<'a, L: Iterator<Item = &'a str>> Reader<'a, L> {
         }
     }
 
-    fn reservations(&mut self) -> Result<Vec<Reservation>, Refusal> {
+    /// From when on reservations are in force, the unit, what best effort keeps, and the reservations.
+    fn shares(&mut self) -> Result<(u64, u64, u64, Vec<Reservation>), Refusal> {
+        let from = self.number("from", "`from` and ns")?;
+        let unit = self.number("unit", "`unit` and a number")?;
+        let best_effort = self.number("best-effort", "`best-effort` and a number")?;
         let mut reservations = Vec::new();
         while let Some(name) = self.after("reservation") {
             let budget = self.number("budget", "`budget` and ns")?;
@@ -441,7 +443,7 @@ impl<'a, L: Iterator<Item = &'a str>> Reader<'a, L> {
             let deadline = self.number("deadline", "`deadline` and ns")?;
             reservations.push(Reservation { name: name.to_owned(), budget, period, deadline });
         }
-        Ok(reservations)
+        Ok((from, unit, best_effort, reservations))
     }
 
     fn cluster_proof(&mut self) -> Result<ClusterProof, Refusal> {

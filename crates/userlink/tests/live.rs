@@ -233,10 +233,12 @@ impl Receive for Stalling {
     }
 }
 
-/// Threads that stall count the time that they lose, and no frame is late for longer than that explains, whatever the
-/// policy. How many frames are late then, `after_a_stall_no_policy_is_worse_than_background` tells in simulated time.
+/// Threads that stall make no more frames late than the time that they lost explains, whatever the
+/// policy: what voice sends in that time, a frame in 5 ms, and two thirds more while real time
+/// catches up and for what went ahead before. `background` has 0.20 to 0.21 late frames for each
+/// millisecond that was lost, the others 0.17 to 0.25.
 ///
-/// Fails when lost time is not counted.
+/// Fails when lost time is not reported to the policy: 0.36 to 0.83 under lines and `exact`.
 #[test]
 fn only_lost_time_makes_frames_late() {
     for policy in ["background", "shifted-line", "exact", "slack"] {
@@ -250,14 +252,13 @@ fn only_lost_time_makes_frames_late() {
         passed.loses_nothing_unseen();
         passed.keeps_its_promise(&[VOICE, VIDEO]);
         let counts = &passed.counts;
-        // While nothing waits no time is lost, so a busy machine has fewer and shorter ones; simulated time judges that.
-        assert!(
-            counts.stalls > 0 && counts.stalled >= counts.longest_stall,
-            "{policy}: {counts:?}"
-        );
+        assert!(counts.stalls >= 10, "{policy}: {} stalls", counts.stalls);
+        // While nothing waits no time is lost, so a stall of 20 ms may count as a shorter one.
+        assert!(counts.stalled >= counts.longest_stall, "{policy}: {counts:?}");
         let late = counts.classes[VOICE].deadline_misses;
         let (lost, of) = (counts.stalled.0 / 1_000_000, counts.classes[VOICE].packets);
         eprintln!("{policy}: {} stalls, {lost} ms, {late} of {of} late", counts.stalls);
+        assert!(3 * late <= lost, "{policy}: {late} frames of voice late, {lost} ms lost");
     }
 }
 

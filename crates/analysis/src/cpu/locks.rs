@@ -45,7 +45,7 @@ impl Waits<'_> {
     fn wait(&mut self, lock: u32, waiter: usize) -> Span {
         if !self.known.contains_key(&lock) {
             let longest = self.longest(lock);
-            let sum = longest.iter().fold(Span::ZERO, |sum, (_, length)| add(sum, *length));
+            let sum = longest.iter().fold(Span::ZERO, |sum, (_, length)| sum + *length);
             self.known.insert(lock, (longest, sum));
         }
         let (longest, sum) = &self.known[&lock];
@@ -64,7 +64,7 @@ impl Waits<'_> {
                     self.within[i].iter().filter(|(outer, _)| *outer == at).map(|w| w.1).collect();
                 let mut length = section.hold;
                 for inner in inner {
-                    length = add(length, self.wait(task.sections[inner].lock, i));
+                    length = length + self.wait(task.sections[inner].lock, i);
                 }
                 longest = longest.max(length);
             }
@@ -74,10 +74,6 @@ impl Waits<'_> {
         }
         all
     }
-}
-
-fn add(a: Span, b: Span) -> Span {
-    Span(a.0.saturating_add(b.0))
 }
 
 /// What locks add to the jobs of each class that has a reservation at some time.
@@ -177,16 +173,13 @@ fn reachable(scenario: &CpuScenario, class: &TaskClass) -> Vec<u32> {
         next += 1;
         for other in &scenario.tasks {
             let within = Nesting::of(&other.sections).unwrap_or_default().within;
-            let inner = within.iter().filter(|(outer, _)| other.sections[*outer].lock == lock);
-            locks.extend(inner.map(|(_, inner)| other.sections[*inner].lock));
-        }
-        let mut seen = Vec::new();
-        locks.retain(|lock| {
-            !seen.contains(lock) && {
-                seen.push(*lock);
-                true
+            for (outer, inner) in within {
+                let inner = other.sections[inner].lock;
+                if other.sections[outer].lock == lock && !locks.contains(&inner) {
+                    locks.push(inner);
+                }
             }
-        });
+        }
     }
     locks
 }

@@ -92,9 +92,9 @@ pub fn verdict(scenario: &CpuScenario, tasks: &[Task], policy: &str) -> CpuCheck
         Some(mut policy) if counts => replay.play(&with_overheads(scenario, tasks), &mut policy),
         _ => all_requests(tasks),
     };
-    let locks = locks::waits(scenario, tasks);
+    let locks = if counts { locks::waits(scenario, tasks) } else { Vec::new() };
     let mut obstacles = obstacles(scenario, tasks, policy, reserves, options);
-    obstacles.extend(locks::obstacles(scenario, &locks).into_iter().filter(|_| counts));
+    obstacles.extend(locks::obstacles(scenario, &locks));
     let admitted = requests.iter().all(|r| r.admitted) && replay.refused.is_empty();
     obstacles.append(&mut replay.refused);
     let cpus = f64::from(scenario.cpu.cpus);
@@ -109,7 +109,7 @@ pub fn verdict(scenario: &CpuScenario, tasks: &[Task], policy: &str) -> CpuCheck
         demand,
         best_effort_share: counts.then_some(1.0 - demand),
         overheads: overheads(scenario).filter(|_| counts),
-        locks: if counts { locks } else { Vec::new() },
+        locks,
         obstacles,
         requests,
     }

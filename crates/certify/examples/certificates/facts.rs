@@ -181,9 +181,7 @@ impl Random {
             reservations,
         }
     }
-}
 
-impl Random {
     /// A cluster of up to 16 CPUs with up to two reservations a CPU, deadlines in whole milliseconds, or any.
     pub fn cluster(&mut self) -> ClusterFacts {
         let unit = 1 << 40;

@@ -1,4 +1,4 @@
-//! Ports for programs that are told theirs.
+//! Free ports, for programs that take theirs as arguments.
 
 use std::net::{TcpListener, UdpSocket};
 use std::sync::atomic::{AtomicU16, Ordering};

@@ -107,16 +107,17 @@ fn description(config: &Config, stream: &StreamConfig) -> String {
 const STALL: u64 = 20_000_000;
 
 /// As [`play`], and again when the machine was busy with something else meanwhile: sound that must be
-/// on its way within 60 ms is then lost under any policy. The fourth run may be disturbed too.
+/// on its way within 60 ms is then lost under any policy.
 fn play_undisturbed(media: &[Prepared], setup: &Setup, folder: &Path) -> Result<Outcome, String> {
-    for _ in 0..3 {
+    for _ in 0..10 {
         let outcome = play(media, setup, folder)?;
-        if !outcome.is_disturbed() {
+        let stall = outcome.snapshot.timing.send_lateness.max().unwrap_or(0);
+        if stall < STALL {
             return Ok(outcome);
         }
-        println!("  the server got no processor for {} ms: once more", outcome.stall() / 1_000_000);
+        println!("  the server got no processor for {} ms: once more", stall / 1_000_000);
     }
-    play(media, setup, folder)
+    Err("the machine was busy with something else in each of ten runs".to_owned())
 }
 
 fn play(media: &[Prepared], setup: &Setup, folder: &Path) -> Result<Outcome, String> {
@@ -197,15 +198,6 @@ impl Outcome {
         }
     }
 
-    /// For how long the server got no processor, ns.
-    fn stall(&self) -> u64 {
-        self.snapshot.timing.send_lateness.max().unwrap_or(0)
-    }
-
-    fn is_disturbed(&self) -> bool {
-        self.stall() >= STALL
-    }
-
     /// Windows of all streams.
     fn violated(&self) -> u64 {
         self.snapshot.streams.iter().map(|s| s.row.measures.tumbling).sum()
@@ -235,20 +227,13 @@ fn allowed(made: u64, (x, y): (u64, u64)) -> u64 {
     made / y * x + (made % y).min(x)
 }
 
-/// Each packet of a run is sent or dropped late, and all that was sent passes the link.
-fn counts_all(outcome: &Outcome) {
-    assert_eq!(outcome.dropped, 0, "the server keeps to the rate");
-    for (item, s) in ITEMS.iter().zip(&outcome.snapshot.streams) {
-        let counts = s.row.counts;
-        assert_eq!(counts.sent + counts.expired, s.produced, "{}: {counts:?}", item.name);
-    }
-}
-
 /// Results of serving by a policy that uses tolerances.
 fn keeps_windows(outcome: &Outcome) {
+    assert_eq!(outcome.dropped, 0, "the server keeps to the rate");
     for ((item, verdict), s) in ITEMS.iter().zip(&outcome.verdicts).zip(&outcome.snapshot.streams) {
         let (late, name) = (s.row.counts.expired, item.name);
         assert_eq!(s.row.measures.tumbling, 0, "{name}: {late} late");
+        assert_eq!(s.row.counts.sent + late, s.produced, "{name}: {:?}", s.row.counts);
         match *verdict {
             Verdict::Audio { decoded, snr, level } => {
                 assert!(late <= item.tolerance.0, "{name}: {late}");
@@ -299,11 +284,6 @@ fn overload_degrades_tolerant_media_only() {
             return;
         }
     };
-    counts_all(&dwcs);
-    if dwcs.is_disturbed() || priority.is_disturbed() {
-        println!("the machine was busy in each of four runs: no more than counts is judged");
-        return;
-    }
     keeps_windows(&dwcs);
     let [speech, music, .., thumbnail] = [0, 1, 2, 3, 4, 5, 6];
 

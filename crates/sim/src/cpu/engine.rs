@@ -363,9 +363,7 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
             self.stop(now, task, Presence::Locking);
             return true;
         }
-        let mut woken = Vec::new();
-        let remaining = self.actors[executes as usize].remaining;
-        locks.release_due(executes, remaining, |waiter| woken.push(waiter));
+        let woken = locks.release_due(executes, self.actors[executes as usize].remaining);
         woken.into_iter().for_each(|waiter| self.post(now, Event::Locked(waiter)));
         false
     }
@@ -429,8 +427,7 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
             self.running[cpu as usize] = None;
         }
         if let (Presence::Absent, Some(locks)) = (presence, &mut self.locks) {
-            let mut woken = Vec::new();
-            locks.depart(task, |waiter| woken.push(waiter));
+            let woken = locks.depart(task);
             woken.into_iter().for_each(|waiter| self.post(now, Event::Locked(waiter)));
         }
     }

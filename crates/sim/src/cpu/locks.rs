@@ -92,17 +92,19 @@ impl Locks {
         }
     }
 
-    /// Ends the sections of a task that end here, and hands their locks on. Hands over the waiters that wake.
-    pub(super) fn release_due(&mut self, task: u32, remaining: u64, mut wake: impl FnMut(u32)) {
+    /// Ends the sections of a task that end here, and hands their locks on. Returns the waiters that wake.
+    pub(super) fn release_due(&mut self, task: u32, remaining: u64) -> Vec<u32> {
         debug_assert!(self.is_exclusive(task), "task {task} executes without its locks");
+        let mut woken = Vec::new();
         while self.ahead(task, remaining) == 0 {
             let user = &mut self.users[task as usize];
             let Some(Step { lock, takes: false, .. }) = user.steps.get(user.next).copied() else {
-                return;
+                break;
             };
             user.next += 1;
-            self.hand_on(lock, &mut wake);
+            woken.extend(self.hand_on(lock));
         }
+        woken
     }
 
     /// The task that executes when the policy picks `picked`: itself, once it has the locks of its place, or the one
@@ -135,18 +137,16 @@ impl Locks {
         self.users[task as usize].awaits.is_some()
     }
 
-    /// A task leaves: it waits for nothing, and its locks go on.
-    pub(super) fn depart(&mut self, task: u32, mut wake: impl FnMut(u32)) {
+    /// A task leaves: it waits for nothing, and its locks go on. Returns the waiters that wake.
+    pub(super) fn depart(&mut self, task: u32) -> Vec<u32> {
         let user = &mut self.users[task as usize];
         user.next = user.steps.len();
         if let Some(lock) = user.awaits.take() {
             self.locks[lock as usize].waiters.retain(|waiter| *waiter != task);
         }
-        for lock in 0..self.locks.len() as u32 {
-            if self.locks[lock as usize].holder == Some(task) {
-                self.hand_on(lock, &mut wake);
-            }
-        }
+        let holds = |lock: &u32| self.locks[*lock as usize].holder == Some(task);
+        let held: Vec<u32> = (0..self.locks.len() as u32).filter(holds).collect();
+        held.into_iter().filter_map(|lock| self.hand_on(lock)).collect()
     }
 
     /// Takes the locks that a task takes here, up to one for which it must wait.
@@ -167,16 +167,13 @@ impl Locks {
         }
     }
 
-    /// Hands a lock to its first waiter, which wakes if it slept.
-    fn hand_on(&mut self, lock: u32, wake: &mut impl FnMut(u32)) {
+    /// Hands a lock to its first waiter, and returns it if it slept.
+    fn hand_on(&mut self, lock: u32) -> Option<u32> {
         let place = &mut self.locks[lock as usize];
         place.holder = place.waiters.pop_front();
-        if let Some(next) = place.holder {
-            self.users[next as usize].awaits = None;
-            if self.protocol == LockProtocol::None {
-                wake(next);
-            }
-        }
+        let next = place.holder?;
+        self.users[next as usize].awaits = None;
+        (self.protocol == LockProtocol::None).then_some(next)
     }
 
     /// Whether a task waits for nothing and holds the lock of each section that it is in.

@@ -20,28 +20,6 @@ pub trait Observer {
     fn marked(&mut self, _now: Time, _packet: &Packet) {}
 }
 
-impl<O: Observer + ?Sized> Observer for &mut O {
-    #[inline]
-    fn arrived(&mut self, packet: &Packet) {
-        (**self).arrived(packet);
-    }
-
-    #[inline]
-    fn sent(&mut self, departure: &Departure, end: Time) {
-        (**self).sent(departure, end);
-    }
-
-    #[inline]
-    fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason) {
-        (**self).dropped(now, packet, reason);
-    }
-
-    #[inline]
-    fn marked(&mut self, now: Time, packet: &Packet) {
-        (**self).marked(now, packet);
-    }
-}
-
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ending {
