@@ -150,7 +150,7 @@ impl Broker {
         let found = backend.find(task.pid).map_err(refuse)?;
         let reservation = found.map(|status| ReservationStatus {
             cpu: status.placed.cpu,
-            runtime_ns: status.placed.reservation.budget.0,
+            runtime_ns: status.placed.requested().budget.0,
             period_ns: status.placed.reservation.period.0,
             inherit: status.inherited,
             tasks: status.tasks,

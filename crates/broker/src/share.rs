@@ -78,13 +78,18 @@ impl UserLimits {
         let (limit, reserved) = (self.bandwidth_limit(table), reserved_by(table, user));
         // Each share is rounded up by less than one unit, so that the parts of a share may exceed it.
         let left = limit.plus(Share(count as u64 + 1)).minus(reserved);
-        let needs = Share::up(budget, period);
+        let overhead = table.policy.overheads().per_job();
+        let needs = Share::up(budget + overhead, period);
         if needs <= left {
             return Ok(());
         }
         let max_runtime = self.max_runtime(table, left, period, allowed);
+        let included = match overhead {
+            Span::ZERO => String::new(),
+            overhead => format!(" with the {overhead} of overheads added to each runtime"),
+        };
         let text = format!(
-            "{reservation} needs {needs} of a CPU; your user has {reserved} of the {limit} that it may \
+            "{reservation} needs {needs} of a CPU{included}; your user has {reserved} of the {limit} that it may \
              have; {}",
             suggestion(max_runtime)
         );
@@ -99,7 +104,8 @@ impl UserLimits {
         period: Span,
         allowed: &[u32],
     ) -> Span {
-        let budget = left.of(period).min(period);
+        let overhead = table.policy.overheads().per_job();
+        let budget = Span(left.of(period).0.saturating_sub(overhead.0)).min(period);
         let placed: Vec<PlacedReservation> =
             table.placed.iter().map(|(placed, _)| *placed).collect();
         match place(&table.policy, &placed, Reservation::new(budget, period), allowed) {
@@ -178,7 +184,7 @@ fn scheduler_refusal(error: &CpuError) -> Refusal {
 
 #[cfg(test)]
 mod tests {
-    use laxity_kernel::cpu::Policy;
+    use laxity_kernel::cpu::{Overheads, Policy};
     use proptest::prelude::*;
 
     use super::*;
@@ -190,9 +196,9 @@ mod tests {
     }
 
     fn table(cpus: u32, placed: &[(u32, Reservation, u32)]) -> ReservationTable {
-        let placed = placed
-            .iter()
-            .map(|&(cpu, reservation, owner)| (PlacedReservation { cpu, reservation }, owner));
+        let placed = placed.iter().map(|&(cpu, reservation, owner)| {
+            (PlacedReservation { cpu, reservation, overhead: Span::ZERO }, owner)
+        });
         let policy = Policy::named("bebs").expect("a policy");
         ReservationTable { policy, cpus, placed: placed.collect() }
     }
@@ -247,7 +253,11 @@ mod tests {
     fn runtimes_below_the_minimum_are_not_offered() {
         let limits = UserLimits::new(QUARTER);
         let policy = Policy::named("bebs").expect("a policy");
-        let placed = [PlacedReservation { cpu: 0, reservation: of(940_000, 1_000_000) }];
+        let placed = [PlacedReservation {
+            cpu: 0,
+            reservation: of(940_000, 1_000_000),
+            overhead: Span::ZERO,
+        }];
         let error = place(&policy, &placed, of(1_000, 1_000), &[0]).expect_err("no room");
         assert_eq!(max_runtime_us(&limits.refusal(&error, 0)), 10);
         let refused = limits.refusal(&error, 1000);
@@ -281,16 +291,20 @@ mod tests {
         /// is admitted; one nanosecond more is not.
         ///
         /// Fails when a refusal offers more than a CPU has left: tried with an empty `placed` in
-        /// `max_runtime`.
+        /// `max_runtime`; or a runtime and its overhead together: tried without `saturating_sub` there.
         #[test]
         fn shares_hold_and_offers_are_exact(
             cpus in 1..5u32,
             per_mille in 1..1000u32,
+            switch in prop_oneof![Just(0), 0..2_000_000u64],
             requests in prop::collection::vec((1000..1003u32, 100_000..2_000_000_000u64,
                 1_000_000..=1_000_000_000u64), 1..40),
         ) {
             let limits = UserLimits::new(Share::per_mille(per_mille));
             let mut table = table(cpus, &[]);
+            let overheads = Overheads { switch: Span(switch), ..Overheads::default() };
+            table.policy = table.policy.with_overheads(overheads);
+            let overhead = table.policy.overheads().per_job();
             let allowed: Vec<u32> = (0..cpus).collect();
             for (user, budget, period) in requests {
                 let reservation = Reservation::new(Span(budget.min(period)), Span(period));
@@ -304,7 +318,10 @@ mod tests {
                 };
                 match grant(&table, reservation) {
                     Ok(cpu) => {
-                        table.placed.push((PlacedReservation { cpu, reservation }, user));
+                        let reservation =
+                            Reservation { budget: reservation.budget + overhead, ..reservation };
+                        let placed = PlacedReservation { cpu, reservation, overhead };
+                        table.placed.push((placed, user));
                         let share = limits.usage(&table, user).expect("a share");
                         let rounding = Share(limits.max_reservations as u64);
                         let limit = limits.bandwidth_limit(&table).plus(rounding);

@@ -48,6 +48,36 @@ fn reservations_may_be_in_the_environment() {
     assert!(!ran.err.contains("LAXITY_RESERVATION") && ran.code != Some(0), "{}", ran.err);
 }
 
+/// Fails when an overhead is accepted that no reservation has, or without a unit.
+#[test]
+fn overheads_are_checked_first() {
+    let up = |overhead: &'static str| laxity(&["cpu", "up", "--overhead", overhead]);
+    up("switch=6").fails(2, &["--overhead switch=6: "]);
+    up("migration=20us").fails(2, &["a reservation stays on its CPU"]);
+    up("interrupt=20us").fails(2, &["switch and release"]);
+    up("switch=1s").fails(2, &["at most 100 ms"]);
+}
+
+/// The measured overheads are those of a scenario, and of each kind there is a positive one.
+///
+/// Fails when the text is not TOML, or a cost is not measured.
+#[test]
+fn measured_overheads_are_a_section() {
+    let ran = laxity(&["cpu", "measure"]);
+    let text = ran.succeeds();
+    assert!(text.contains("[overheads]\nswitch = \""), "{text}");
+    let scenario = format!("[cpu]\n{text}[[task]]\nname = \"a\"\nwork = \"cpu-bound\"\n");
+    let folder = support::Folder::new("measured");
+    laxity(&["check", &folder.write("measured.toml", scenario)]).succeeds();
+    let json = laxity(&["cpu", "measure", "--json"]).succeeds();
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    for kind in ["switch", "release"] {
+        assert!(json[kind]["samples"].as_u64() >= Some(2_000), "{json}");
+        assert!(json[kind]["max_ns"].as_u64() > Some(0), "{json}");
+    }
+    laxity(&["cpu", "measure", "--cpu", "9999"]).fails(2, &["--cpu 9999: this process may run on"]);
+}
+
 /// Fails when options of the server are not looked at before it does anything.
 #[test]
 fn invalid_servers_do_not_start() {
@@ -514,6 +544,29 @@ mod live {
         assert_contains(part(&text, "ended"), &["reserved 6500 us", "ended with 0"]);
         let child = "runtime 2000000 tasks 1 inherit 1\nended with 0\n";
         assert_contains(part(&text, "children"), &[child, "is best effort\nended with 0"]);
+        let overheads = part(&text, "overheads");
+        assert!(number(overheads, "without jobs 100", "missed") > 0, "{overheads}");
+        assert_eq!(number(overheads, "with jobs 100", "missed"), 0, "{overheads}");
+        assert_contains(
+            overheads,
+            &[
+                "policy bebs-credit schedules the CPUs instead of bebs-credit\nended with 0\n",
+                "a switch takes 50 us, a release 25, so each runtime gets 125 us more",
+                "needs 41.250 % of a CPU with the 0.125 ms of overheads added to each runtime; your user",
+                "a runtime of 3.875 ms would fit\nended with 1\n",
+                "needs 65.250 % of the CPU, 1.500 % more than the 63.750 % left; a budget of 6.25 ms would fit; \
+                 overheads add 0.125 ms to each budget\nended with 1\n",
+                "\n[overheads]\nswitch = ",
+            ],
+        );
+        // They stay with another policy, and with a reservation that was made under them.
+        let values = |key: &str| -> Vec<String> {
+            let lines = overheads.lines().filter(|l| l.contains(&format!("\"{key}\"")));
+            lines.map(|l| l.trim().trim_end_matches(',').to_owned()).collect()
+        };
+        assert_eq!(values("per_job_ns"), ["\"per_job_ns\": 125000", "\"per_job_ns\": 0"]);
+        assert_eq!(values("overhead_ns"), ["\"overhead_ns\": 125000"; 2]);
+        assert!(values("reserved").iter().any(|v| v.starts_with("\"reserved\": 0.3125")));
         let other = part(&text, "another scheduler");
         assert_contains(other, &["the scheduler is not up", "ended with 1\nended with 0\n"]);
         let stopped = part(&text, "stopped");

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use laxity_broker::share::UserLimits;
 use laxity_broker::{Broker, ConnectionLimits, Server};
+use laxity_core::Span;
 use laxity_cpu::{Reservation, Share};
 use laxity_daemon::socket::{SocketFile, listen};
 use laxity_kernel::cpu::{
@@ -53,15 +54,17 @@ impl FakeScheduler {
     }
 }
 
+fn place_on_first(reservation: Reservation) -> PlacedReservation {
+    PlacedReservation { cpu: 0, reservation, overhead: Span::ZERO }
+}
+
 /// One CPU under `bebs`.
 struct FakeBackend(FakeScheduler);
 
 impl ReservationBackend for FakeBackend {
     fn reservations(&mut self) -> Result<ReservationTable, CpuError> {
         let placed = self.0.reservations().into_iter();
-        let placed = placed
-            .map(|r| (PlacedReservation { cpu: 0, reservation: r.reservation }, r.owner))
-            .collect();
+        let placed = placed.map(|r| (place_on_first(r.reservation), r.owner)).collect();
         Ok(ReservationTable { policy: Policy::named("bebs")?, cpus: 1, placed })
     }
 
@@ -99,7 +102,7 @@ impl ReservationBackend for FakeBackend {
         Ok(reservations.iter().find(|r| r.pid == pid).map(|r| ReservationStatus {
             pid: Some(pid),
             owner: r.owner,
-            placed: PlacedReservation { cpu: 0, reservation: r.reservation },
+            placed: place_on_first(r.reservation),
             inherited: r.inherit,
             tasks: 1,
             deadline_misses: 0,

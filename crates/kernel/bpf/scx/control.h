@@ -166,6 +166,7 @@ LX_INLINE u32 lx_reserve_for(const struct lx_request *q, struct task_struct *p, 
 	*delay -= lx_min(*delay, now);
 	r->budget = q->budget;
 	r->period = q->period;
+	r->overhead = q->overhead;
 	r->cpu = q->cpu;
 	r->server = server;
 	r->inherit = q->inherit;
@@ -315,6 +316,8 @@ int laxity_change(struct lxc_policy_change *q)
 
 	setup.rules = q->rules;
 	setup.best_effort_bw_min = q->best_effort_bw_min;
+	setup.switch_overhead = q->switch_overhead;
+	setup.release_overhead = q->release_overhead;
 	setup.policy = q->policy;
 	for (k = lx_zero; k < machine.cpus && can_loop; k += 1 + lx_zero) {
 		bpf_local_irq_save(&flags);

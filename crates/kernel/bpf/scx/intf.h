@@ -20,6 +20,10 @@ struct lx_setup {
 	/* Index in the loader's list of policies. */
 	u32 policy;
 	u32 padding;
+	/* Costs of a switch and of a release, in ns, which user space adds to the budgets of
+	 * reservations. The scheduler only keeps them. */
+	u64 switch_overhead;
+	u64 release_overhead;
 };
 
 /* Constants of this machine. The verifier removes code that they make unreachable. */
@@ -92,6 +96,7 @@ struct lx_event {
 };
 
 struct lx_reservation {
+	/* With the overhead, in ns. */
 	u64 budget;
 	u64 period;
 	u32 cpu;
@@ -104,11 +109,14 @@ struct lx_reservation {
 	u32 pid;
 	/* User whose quota it counts against. */
 	u32 owner;
+	/* The part of the budget that was added for switches and the release. */
+	u64 overhead;
 };
 
 struct lx_request {
 	u64 budget;
 	u64 period;
+	u64 overhead;
 	/* Result: time until the reservation is in force, in ns, when best effort has given up its
 	 * lead. */
 	u64 delay;
@@ -152,6 +160,8 @@ struct lx_report {
 struct lxc_policy_change {
 	struct lxc_policy_params rules;
 	u64 best_effort_bw_min;
+	u64 switch_overhead;
+	u64 release_overhead;
 	u32 policy;
 	/* Result: number of CPUs changed. */
 	u32 changed;
@@ -190,7 +200,9 @@ LX_FIELD(lx_setup, rules, 0, 104);
 LX_FIELD(lx_setup, best_effort_bw_min, 104, 8);
 LX_FIELD(lx_setup, cpu_active_mask, 112, 8);
 LX_FIELD(lx_setup, policy, 120, 4);
-LX_SIZE(lx_setup, 128);
+LX_FIELD(lx_setup, switch_overhead, 128, 8);
+LX_FIELD(lx_setup, release_overhead, 136, 8);
+LX_SIZE(lx_setup, 144);
 
 LX_FIELD(lx_machine, cpus, 0, 4);
 LX_FIELD(lx_machine, has_run_hooks, 4, 4);
@@ -229,19 +241,21 @@ LX_FIELD(lx_reservation, in_use, 24, 4);
 LX_FIELD(lx_reservation, inherit, 28, 4);
 LX_FIELD(lx_reservation, pid, 32, 4);
 LX_FIELD(lx_reservation, owner, 36, 4);
-LX_SIZE(lx_reservation, 40);
+LX_FIELD(lx_reservation, overhead, 40, 8);
+LX_SIZE(lx_reservation, 48);
 
 LX_FIELD(lx_request, budget, 0, 8);
 LX_FIELD(lx_request, period, 8, 8);
-LX_FIELD(lx_request, delay, 16, 8);
-LX_FIELD(lx_request, pid, 24, 4);
-LX_FIELD(lx_request, cpu, 28, 4);
-LX_FIELD(lx_request, inherit, 32, 4);
-LX_FIELD(lx_request, owner, 36, 4);
-LX_FIELD(lx_request, number, 40, 4);
-LX_FIELD(lx_request, error, 44, 4);
-LX_FIELD(lx_request, deferrable, 48, 4);
-LX_SIZE(lx_request, 56);
+LX_FIELD(lx_request, overhead, 16, 8);
+LX_FIELD(lx_request, delay, 24, 8);
+LX_FIELD(lx_request, pid, 32, 4);
+LX_FIELD(lx_request, cpu, 36, 4);
+LX_FIELD(lx_request, inherit, 40, 4);
+LX_FIELD(lx_request, owner, 44, 4);
+LX_FIELD(lx_request, number, 48, 4);
+LX_FIELD(lx_request, error, 52, 4);
+LX_FIELD(lx_request, deferrable, 56, 4);
+LX_SIZE(lx_request, 64);
 
 LX_FIELD(lx_report, cpu, 0, 4);
 LX_FIELD(lx_report, reservation, 4, 4);
@@ -261,9 +275,11 @@ LX_SIZE(lx_report, 104);
 
 LX_FIELD(lxc_policy_change, rules, 0, 104);
 LX_FIELD(lxc_policy_change, best_effort_bw_min, 104, 8);
-LX_FIELD(lxc_policy_change, policy, 112, 4);
-LX_FIELD(lxc_policy_change, changed, 116, 4);
-LX_SIZE(lxc_policy_change, 120);
+LX_FIELD(lxc_policy_change, switch_overhead, 112, 8);
+LX_FIELD(lxc_policy_change, release_overhead, 120, 8);
+LX_FIELD(lxc_policy_change, policy, 128, 4);
+LX_FIELD(lxc_policy_change, changed, 132, 4);
+LX_SIZE(lxc_policy_change, 136);
 
 LX_FIELD(lx_task_report, slot, 0, 4);
 LX_FIELD(lx_task_report, slots, 4, 4);

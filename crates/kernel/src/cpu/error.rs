@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 
+use laxity_core::Span;
 use laxity_cpu::{Refusal, Reservation};
 
 use super::Quota;
@@ -32,8 +33,10 @@ pub enum CpuError {
     Refused {
         /// The CPU, where there are several.
         cpu: u32,
-        /// The reason, by how much, and the largest runtime that fits.
+        /// The reason, by how much, and the largest runtime that fits, which is without overhead.
         refusal: Refusal,
+        /// What is added to the runtime for switches and the release.
+        overhead: Span,
     },
     /// The state of the system does not allow the operation.
     State(&'static str),
@@ -121,7 +124,13 @@ impl fmt::Display for CpuError {
             CpuError::Option { policy, option, why } => {
                 write!(f, "option `{option}` of policy `{policy}`: {why}")
             }
-            CpuError::Refused { cpu, refusal } => write!(f, "CPU {cpu}: {refusal}"),
+            CpuError::Refused { cpu, refusal, overhead } => {
+                write!(f, "CPU {cpu}: {refusal}")?;
+                match *overhead {
+                    Span::ZERO => Ok(()),
+                    overhead => write!(f, "; overheads add {overhead} to each budget"),
+                }
+            }
             CpuError::State(text) | CpuError::Invalid(text) | CpuError::Affinity(text) => {
                 f.write_str(text)
             }
@@ -180,7 +189,7 @@ impl std::error::Error for CpuError {}
 
 impl From<Refusal> for CpuError {
     fn from(refusal: Refusal) -> CpuError {
-        CpuError::Refused { cpu: 0, refusal }
+        CpuError::Refused { cpu: 0, refusal, overhead: Span::ZERO }
     }
 }
 

@@ -7,7 +7,7 @@ use laxity_cpu::Share;
 
 use super::record::Recording;
 use super::requests::{CHANGE, ControlPrograms, Entry};
-use super::{CpuError, Policy, ReservationStatus, deadline_server, load, system};
+use super::{CpuError, Overheads, Policy, ReservationStatus, deadline_server, load, system};
 
 /// Interval at which [`down`] checks whether the kernel's scheduler is back.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -58,6 +58,8 @@ pub struct Status {
     pub policy: String,
     /// The options of the policy.
     pub options: Vec<(&'static str, OptionValue)>,
+    /// What is added to the budget of a reservation that is made now.
+    pub overheads: Overheads,
     /// By CPU.
     pub cpus: Vec<CpuStatus>,
     /// In the order of their table entries.
@@ -80,7 +82,8 @@ pub struct Status {
 /// [`down`], or when the kernel finds a task that was not served for 30 s.
 ///
 /// If a scheduler with another policy or other options is running, changes its policy, CPU by CPU, without
-/// losing tasks or reservations, and returns the previous policy.
+/// losing tasks or reservations, and returns the previous policy. A policy without
+/// [overheads](Policy::with_overheads) keeps those of the running scheduler.
 ///
 /// # Errors
 /// See [`CpuError`]; the previous scheduler then remains.
@@ -92,10 +95,12 @@ pub fn up(policy: &Policy) -> Result<Option<&'static str>, CpuError> {
     // Another process may have started it before this one acquired the lock.
     if system::running()?.is_some() {
         let (before, control) = open_control_programs(&[CHANGE])?;
-        if (before.name, before.options()) == (policy.name, policy.options()) {
+        let policy = policy.clone().or_overheads_of(&before);
+        let state = |p: &Policy| (p.name, p.options(), p.overheads());
+        if state(&before) == state(&policy) {
             return Err(CpuError::AlreadyRunning);
         }
-        return control.change(policy).map(|()| Some(before.name));
+        return control.change(&policy).map(|()| Some(before.name));
     }
     start(policy, 0).map(|()| None)
 }

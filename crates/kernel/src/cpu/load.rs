@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hasher as _};
 use libbpf_rs::{MapCore as _, MapHandle, Object, OpenObject, ProgramInput};
 
 use super::libbpf_log::with_libbpf_log;
-use super::{CpuError, Policy, system};
+use super::{CpuError, Overheads, Policy, system};
 use crate::layout::cpu::{lx_machine, lx_recording, lx_setup};
 use crate::object;
 
@@ -61,6 +61,9 @@ fn configure(
     let mut setup = [0; lx_setup::SIZEOF];
     lx_setup::RULES.set(&mut setup, &policy.rules()?.image());
     lx_setup::BEST_EFFORT_BW_MIN.set_u64(&mut setup, policy.best_effort_min().0);
+    let Overheads { switch, release, .. } = policy.overheads();
+    lx_setup::SWITCH_OVERHEAD.set_u64(&mut setup, switch.0);
+    lx_setup::RELEASE_OVERHEAD.set_u64(&mut setup, release.0);
     lx_setup::POLICY.set_u32(&mut setup, policy.number);
     let mut machine = [0; lx_machine::SIZEOF];
     lx_machine::CPUS.set_u32(&mut machine, cpus);

@@ -33,6 +33,7 @@ pub use deadline_server::DeadlineServer;
 #[cfg(feature = "kernel")]
 pub use deadline_server::deadline_server;
 pub use error::CpuError;
+pub use laxity_scenario::cpu::model::{MAX_OVERHEAD, Overheads};
 pub use policy::{Policy, policies};
 pub use quota::Quota;
 pub use reservation_backend::{

@@ -8,7 +8,7 @@ use laxity_cpu::registry::{self, Options};
 use laxity_cpu::servers::{Load, Rules, Servers};
 use laxity_cpu::{Share, bebs};
 
-use super::{CpuError, CpuRules};
+use super::{CpuError, CpuRules, Overheads};
 
 /// Their names, from the descriptors.
 pub fn policies() -> impl Iterator<Item = &'static str> {
@@ -114,6 +114,8 @@ pub struct Policy {
     /// Of all best effort, or of reservations above BeRate.
     rules: Rules,
     is_berate: bool,
+    /// `None`: those of the scheduler that runs already.
+    overheads: Option<Overheads>,
 }
 
 impl Policy {
@@ -165,7 +167,27 @@ impl Policy {
             rules.load = Load::Unblocked;
         }
         (rules.lapse, rules.max_period) = (LAPSE, Some(LONGEST));
-        Ok(Policy { name: info.name, number, options: *options, rules, is_berate })
+        let name = info.name;
+        Ok(Policy { name, number, options: *options, rules, is_berate, overheads: None })
+    }
+
+    /// The policy on a machine with these overheads, which are added to the budget of each reservation made from now
+    /// on. Reservations do not migrate, so `migration` counts for nothing.
+    #[must_use]
+    pub fn with_overheads(self, overheads: Overheads) -> Policy {
+        let overheads = Overheads { migration: Span::ZERO, ..overheads };
+        Policy { overheads: Some(overheads), ..self }
+    }
+
+    /// The policy with the overheads of another one, unless it has some.
+    #[cfg(feature = "kernel")]
+    pub(super) fn or_overheads_of(self, other: &Policy) -> Policy {
+        Policy { overheads: self.overheads.or(other.overheads), ..self }
+    }
+
+    /// The costs of a switch and of a release.
+    pub fn overheads(&self) -> Overheads {
+        self.overheads.unwrap_or_default()
     }
 
     /// The values of its options, in the order in which it describes them.

@@ -7,7 +7,9 @@ use laxity_cpu::{Reservation, Share};
 use libbpf_rs::{MapCore as _, MapFlags, Object};
 
 use super::load::{kernel_error, load_control_programs, run};
-use super::{CpuError, CpuStatus, Inferred, PlacedReservation, Policy, ReservationRequest, system};
+use super::{
+    CpuError, CpuStatus, Inferred, Overheads, PlacedReservation, Policy, ReservationRequest, system,
+};
 use crate::layout::Field;
 use crate::layout::cpu::{
     LX_MAX_RESERVATIONS, lx_ended, lx_report, lx_request, lx_reservation, lx_setup, lx_task_report,
@@ -50,6 +52,8 @@ pub(super) struct Report {
 /// A request about a task.
 pub(super) struct Request {
     pub reserve: ReservationRequest,
+    /// What is added to the budget for switches and the release.
+    pub overhead: Span,
     pub cpu: u32,
     /// Whether it may start later if it cannot start immediately.
     pub deferrable: bool,
@@ -58,7 +62,12 @@ pub(super) struct Request {
 impl Request {
     /// A request that only names a task.
     fn about(pid: u32) -> Request {
-        Request { reserve: ReservationRequest::empty(pid), cpu: 0, deferrable: false }
+        Request {
+            reserve: ReservationRequest::empty(pid),
+            overhead: Span::ZERO,
+            cpu: 0,
+            deferrable: false,
+        }
     }
 }
 
@@ -104,11 +113,12 @@ impl ControlPrograms {
     }
 
     fn request(&self, name: &str, request: &Request) -> Result<Answer, CpuError> {
-        let Request { reserve, cpu, deferrable } = request;
+        let Request { reserve, overhead, cpu, deferrable } = request;
         let ReservationRequest { pid, reservation, inherit, owner } = reserve;
         let mut context = [0; lx_request::SIZEOF];
-        lx_request::BUDGET.set_u64(&mut context, reservation.budget.0);
+        lx_request::BUDGET.set_u64(&mut context, (reservation.budget + *overhead).0);
         lx_request::PERIOD.set_u64(&mut context, reservation.period.0);
+        lx_request::OVERHEAD.set_u64(&mut context, overhead.0);
         lx_request::PID.set_u32(&mut context, *pid);
         lx_request::CPU.set_u32(&mut context, *cpu);
         lx_request::INHERIT.set_u32(&mut context, (*inherit).into());
@@ -212,9 +222,14 @@ impl ControlPrograms {
             let budget = Span(lx_reservation::BUDGET.u64(&value));
             let period = Span(lx_reservation::PERIOD.u64(&value));
             let reservation = Reservation::new(budget, period);
+            let overhead = Span(lx_reservation::OVERHEAD.u64(&value));
             entries.push(Entry {
                 number: at + 1,
-                placed: PlacedReservation { cpu: lx_reservation::CPU.u32(&value), reservation },
+                placed: PlacedReservation {
+                    cpu: lx_reservation::CPU.u32(&value),
+                    reservation,
+                    overhead,
+                },
                 inherited: lx_reservation::INHERIT.u32(&value) != 0,
                 owner: lx_reservation::OWNER.u32(&value),
             });
@@ -249,7 +264,13 @@ impl ControlPrograms {
     pub(super) fn policy(&self) -> Result<Policy, CpuError> {
         let setup = self.value(".data.setup", 0)?;
         let best_effort_min = Share(lx_setup::BEST_EFFORT_BW_MIN.u64(&setup));
-        Policy::numbered(lx_setup::POLICY.u32(&setup), lx_setup::RULES.of(&setup), best_effort_min)
+        let rules = lx_setup::RULES.of(&setup);
+        let policy = Policy::numbered(lx_setup::POLICY.u32(&setup), rules, best_effort_min)?;
+        Ok(policy.with_overheads(Overheads {
+            switch: Span(lx_setup::SWITCH_OVERHEAD.u64(&setup)),
+            release: Span(lx_setup::RELEASE_OVERHEAD.u64(&setup)),
+            ..Overheads::default()
+        }))
     }
 
     /// Another policy for all tasks.
@@ -257,6 +278,9 @@ impl ControlPrograms {
         let mut context = [0; lxc_policy_change::SIZEOF];
         lxc_policy_change::RULES.set(&mut context, &policy.rules()?.image());
         lxc_policy_change::BEST_EFFORT_BW_MIN.set_u64(&mut context, policy.best_effort_min().0);
+        let Overheads { switch, release, .. } = policy.overheads();
+        lxc_policy_change::SWITCH_OVERHEAD.set_u64(&mut context, switch.0);
+        lxc_policy_change::RELEASE_OVERHEAD.set_u64(&mut context, release.0);
         lxc_policy_change::POLICY.set_u32(&mut context, policy.number);
         self.call(CHANGE, &mut context)?;
         let changed = lxc_policy_change::CHANGED.u32(&context);

@@ -12,8 +12,18 @@ use super::{Cores, CpuError, Policy};
 pub struct PlacedReservation {
     /// The CPU.
     pub cpu: u32,
-    /// Budget and period.
+    /// Budget, with the overhead, and period.
     pub reservation: Reservation,
+    /// The part of the budget that was added for switches and the release.
+    pub overhead: Span,
+}
+
+impl PlacedReservation {
+    /// Budget and period as they were requested.
+    pub fn requested(&self) -> Reservation {
+        let budget = Span(self.reservation.budget.0.saturating_sub(self.overhead.0));
+        Reservation { budget, ..self.reservation }
+    }
 }
 
 /// The longest period: a task that has exhausted its budget waits for its next period, and the kernel
@@ -58,7 +68,7 @@ pub fn check(reservation: Reservation) -> Result<(), CpuError> {
 }
 
 /// The CPU for one more reservation: worst fit, the CPU of `allowed` with the most bandwidth left among
-/// those that admit it.
+/// those that admit its budget and the overheads of the policy.
 ///
 /// # Errors
 /// The refusal of the CPU with the most bandwidth left.
@@ -82,6 +92,12 @@ pub fn place_on_cores(
     allowed: &[u32],
     cores: &Cores,
 ) -> Result<u32, CpuError> {
+    let overhead = policy.overheads().per_job();
+    let mut charged = reservation;
+    if reservation.check().is_ok() {
+        // A whole period is more than best effort leaves, so a longer budget is refused by the same words.
+        charged.budget = (reservation.budget + overhead).min(reservation.period);
+    }
     let reserved_of_core = |cpu| {
         let on_core = placed.iter().filter(|p| cores.share(p.cpu, cpu)).map(|p| p.reservation);
         on_core.fold(Share::ZERO, |sum, r| sum.plus(Share::up(r.budget, r.period)))
@@ -100,7 +116,7 @@ pub fn place_on_cores(
             .try_for_each(|p| {
                 servers.join(now, task(), &Attributes::hard(p.reservation)).map(|_| ())
             })
-            .and_then(|()| servers.join(now, task(), &Attributes::hard(reservation)).map(|_| ()));
+            .and_then(|()| servers.join(now, task(), &Attributes::hard(charged)).map(|_| ()));
         let left = servers.best_effort();
         match joined {
             Ok(()) => best = best.max(Some((Reverse(reserved_of_core(cpu)), left, cpu))),
@@ -115,14 +131,29 @@ pub fn place_on_cores(
     }
     match (best, closest) {
         (Some((.., cpu)), _) => Ok(cpu),
-        (None, Some((_, cpu, refusal))) => Err(CpuError::Refused { cpu, refusal }),
+        (None, Some((_, cpu, refusal))) => {
+            let refusal = as_requested(refusal, reservation, overhead);
+            Err(CpuError::Refused { cpu, refusal, overhead })
+        }
         (None, None) => Err(CpuError::Affinity("the task may run on none of the scheduler's CPUs")),
+    }
+}
+
+/// States a refusal by budgets without overhead.
+fn as_requested(refusal: Refusal, asked: Reservation, overhead: Span) -> Refusal {
+    match refusal {
+        Refusal::Overload { needs, free, fits, .. } => {
+            let fits = Span(fits.0.saturating_sub(overhead.0));
+            Refusal::Overload { asked, needs, free, fits }
+        }
+        other => other,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cpu::Overheads;
 
     fn of(budget: u64, period: u64) -> Reservation {
         Reservation::new(Span::from_millis(budget), Span::from_millis(period))
@@ -132,7 +163,7 @@ mod tests {
     #[test]
     fn placement_is_worst_fit() {
         let policy = Policy::named("bebs").expect("a policy");
-        let on = |cpu, reservation| PlacedReservation { cpu, reservation };
+        let on = |cpu, reservation| PlacedReservation { cpu, reservation, overhead: Span::ZERO };
         let placed = [on(0, of(5, 10)), on(1, of(60, 100))];
         assert_eq!(place(&policy, &placed, of(3, 10), &[0, 1]).ok(), Some(0));
         assert_eq!(place(&policy, &placed, of(3, 10), &[0, 1, 2]).ok(), Some(2));
@@ -147,13 +178,46 @@ mod tests {
         assert!(place(&policy, &placed, of(2, 10), &[]).is_err());
     }
 
+    /// Fails when overheads are not charged, are charged twice, or are part of the budget that a refusal offers.
+    #[test]
+    fn overheads_are_charged_and_not_offered() {
+        let us = |us: u64| Span(us * 1000);
+        let overheads = Overheads { switch: us(6), release: us(4), migration: us(900) };
+        let policy = Policy::named("bebs-credit").expect("a policy").with_overheads(overheads);
+        let overhead = policy.overheads().per_job();
+        assert_eq!(overhead, us(16));
+        let asked = |budget| Reservation::new(us(budget), us(10_000));
+        let placed = [PlacedReservation { cpu: 0, reservation: asked(5_016), overhead }];
+        assert_eq!(placed[0].requested(), asked(5_000));
+        let find = |budget| place(&policy, &placed, asked(budget), &[0]);
+        // 95 % are 9500 us, less 5016 and 16.
+        assert_eq!(find(4_468).ok(), Some(0));
+        let refused = find(4_469).expect_err("one more").to_string();
+        assert_eq!(
+            refused,
+            "CPU 0: 4.469 ms in every 10 ms needs 44.850 % of the CPU, 0.010 % more than the 44.840 % \
+             left; a budget of 4.468 ms would fit; overheads add 0.016 ms to each budget"
+        );
+        // Longer than the period only by its overhead.
+        for budget in [9_500, 9_990, 10_000] {
+            let refused = place(&policy, &[], asked(budget), &[0]).expect_err("no room");
+            assert!(refused.to_string().contains("a budget of 9.484 ms would fit"), "{refused}");
+        }
+        let invalid = place(&policy, &[], asked(10_001), &[0]).expect_err("longer than its period");
+        assert!(!invalid.to_string().contains("would fit"), "{invalid}");
+    }
+
     /// Fails when a CPU beside a reserved one of its core is preferred to one of a free core, or a core without
     /// room to one with room.
     #[test]
     fn reservations_spread_over_cores() {
         let policy = Policy::named("bebs").expect("a policy");
         let cores = Cores::new([vec![0, 1], vec![2, 3], vec![0, 1]]);
-        let on = |cpu, budget| PlacedReservation { cpu, reservation: of(budget, 100) };
+        let on = |cpu, budget| PlacedReservation {
+            cpu,
+            reservation: of(budget, 100),
+            overhead: Span::ZERO,
+        };
         let find = |placed: &[PlacedReservation], budget| {
             place_on_cores(&policy, placed, of(budget, 100), &[0, 1, 2, 3], &cores).ok()
         };

@@ -106,7 +106,9 @@ impl ReservationBackend for SchedulerClient {
             session.control.entries()?.iter().map(|e| e.placed).collect();
         let cores = system::cores();
         let cpu = place_on_cores(&session.policy, &placed, reservation, &allowed, &cores)?;
-        match session.control.reserve(&Request { reserve: *request, cpu, deferrable })? {
+        let overhead = session.policy.overheads().per_job();
+        let request = Request { reserve: *request, overhead, cpu, deferrable };
+        match session.control.reserve(&request)? {
             Answer::Done { from, .. } => {
                 session.size_deadline_servers(&[cpu]);
                 Ok(ReserveOutcome::Placed { cpu, in_force_after: from })

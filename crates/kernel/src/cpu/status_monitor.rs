@@ -34,6 +34,7 @@ impl StatusMonitor {
         let [unaccounted, misplaced_runs, absent, unlocked, waited] = control.totals()?;
         Ok(Status {
             options: policy.options(),
+            overheads: policy.overheads(),
             policy: policy.name.to_owned(),
             cpus,
             reservations,

@@ -171,6 +171,26 @@ with_status as 1000 laxity cpu release "$(cat /tmp/child)"
 wait_for not_held_by 1000
 kill "$(cat /tmp/child)"
 
+echo "== overheads"
+# Jobs that execute for the whole of their runtime.
+exactly() { laxity cpu run --runtime 2ms --period 10ms -- tasks periodic 10000 2000 100; }
+exactly | sed 's/^/without /'
+with_status laxity cpu up --overhead switch=50us --overhead release=25us
+exactly | sed 's/^/with /'
+laxity cpu run --runtime 3ms --period 10ms -- sleep 600 &
+roots=$!
+wait_for held_by 0
+laxity cpu status
+with_status as 1001 laxity cpu run --runtime 4ms --period 10ms -- true
+with_status laxity cpu run --runtime 6400us --period 10ms -- true
+with_status laxity cpu up --policy bebs
+laxity cpu status --json | grep -e per_job_ns -e overhead_ns -e runtime_ns -e '"reserved"'
+with_status laxity cpu up --overhead switch=0us
+laxity cpu status --json | grep -e per_job_ns -e overhead_ns
+kill $roots
+wait $roots || true
+laxity cpu measure
+
 echo "== scheduler removed"
 record /tmp/gone.json
 laxity cpu down

@@ -99,11 +99,16 @@ impl Overheads {
         Overheads { migration, ..self }
     }
 
-    /// What a job costs besides its work on these CPUs: the switch to it and the one back to the task that it
-    /// preempts, its release and the migration of the preempted task.
-    pub fn of_job(self, cpu: &Cpu) -> Span {
-        let Overheads { switch, release, migration } = self.on(cpu);
+    /// What a job costs besides its work: the switch to it and the one back to the task that it preempts, its
+    /// release and the migration of the preempted task.
+    pub fn per_job(self) -> Span {
+        let Overheads { switch, release, migration } = self;
         switch + switch + release + migration
+    }
+
+    /// The same on these CPUs.
+    pub fn of_job(self, cpu: &Cpu) -> Span {
+        self.on(cpu).per_job()
     }
 }
 

@@ -9,6 +9,8 @@ use clap::{Args, Subcommand};
 pub enum CpuCommand {
     /// Start the scheduler with a policy, until `down`; or change its policy under load.
     Up(UpArgs),
+    /// Measure what a switch, a release and a migration cost on this machine.
+    Measure(MeasureArgs),
     /// Show statistics and reservations.
     Status(StatusArgs),
     /// Run a command and its children within a reservation.
@@ -35,6 +37,11 @@ pub struct UpArgs {
     /// defaults for live CPUs. May be repeated.
     #[arg(long = "set", value_name = "OPTION=VALUE")]
     pub settings: Vec<String>,
+    /// What scheduling costs on this machine, such as `switch=6us` or `release=4us`; `laxity cpu measure` measures
+    /// both. Each reservation made from now on gets two switches and a release more than its runtime, and is admitted
+    /// with them. Without this option a running scheduler keeps what it has. May be repeated.
+    #[arg(long = "overhead", value_name = "KIND=TIME")]
+    pub overheads: Vec<String>,
     /// Record what the CPUs do from the start on for `laxity validate`, and end after that; the scheduler stays. None
     /// may be up before. Not for berate.
     #[arg(long, value_name = "RUN.csv")]
@@ -42,6 +49,16 @@ pub struct UpArgs {
     /// The duration of the record, at most `10min`. It ends sooner after two million events.
     #[arg(long, value_name = "TIME", default_value = "10s", requires = "record")]
     pub duration: String,
+}
+
+#[derive(Debug, Args)]
+pub struct MeasureArgs {
+    /// The CPU to measure; without it the first one on which this process may run.
+    #[arg(long, value_name = "N")]
+    pub cpu: Option<u32>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

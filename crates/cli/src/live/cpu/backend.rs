@@ -12,11 +12,12 @@ mod enabled {
     use laxity_core::OptionValue;
     use laxity_cpu::{Reservation, Share};
     use laxity_kernel::cpu::record::Event;
-    use laxity_kernel::cpu::{self, CpuError, ReservationBackend, SchedulerClient};
+    use laxity_kernel::cpu::{self, CpuError, Overheads, ReservationBackend, SchedulerClient};
 
     use crate::failure::Failure;
     use crate::live::cpu::status::{
-        CpuMax, CpuStatus, DeadlineServer, Inferred, ReservationStatus, STATUS_VERSION, Status,
+        self, CpuMax, CpuStatus, DeadlineServer, Inferred, ReservationStatus, STATUS_VERSION,
+        Status,
     };
     use crate::live::cpu::task_name;
 
@@ -55,17 +56,31 @@ mod enabled {
     pub fn up(
         policy: &str,
         settings: &[(String, OptionValue)],
+        overheads: Option<Overheads>,
     ) -> Result<Option<&'static str>, Failure> {
-        Ok(cpu::up(&cpu::Policy::configured(policy, settings)?)?)
+        Ok(cpu::up(&configured(policy, settings, overheads)?)?)
     }
 
     /// Starts the scheduler, recorded for `length`; [`Recorder::record`] without a length gives the events.
     pub fn up_recorded(
         policy: &str,
         settings: &[(String, OptionValue)],
+        overheads: Option<Overheads>,
         length: Duration,
     ) -> Result<(), Failure> {
-        Ok(cpu::up_recorded(&cpu::Policy::configured(policy, settings)?, length)?)
+        Ok(cpu::up_recorded(&configured(policy, settings, overheads)?, length)?)
+    }
+
+    fn configured(
+        policy: &str,
+        settings: &[(String, OptionValue)],
+        overheads: Option<Overheads>,
+    ) -> Result<cpu::Policy, CpuError> {
+        let policy = cpu::Policy::configured(policy, settings)?;
+        Ok(match overheads {
+            Some(overheads) => policy.with_overheads(overheads),
+            None => policy,
+        })
     }
 
     pub fn down() -> Result<(), Failure> {
@@ -133,8 +148,8 @@ mod enabled {
         }
     }
 
-    fn to_status(status: &cpu::Status) -> Status {
-        let cpus = status.cpus.iter().map(|c| CpuStatus {
+    fn to_status(found: &cpu::Status) -> Status {
+        let cpus = found.cpus.iter().map(|c| CpuStatus {
             cpu: c.cpu,
             reserved: c.reserved.0 as f64 / Share::ONE.0 as f64,
             servers: c.servers,
@@ -147,11 +162,12 @@ mod enabled {
             deadline_server: cpu::deadline_server(c.cpu)
                 .map(|s| DeadlineServer { runtime_ns: s.runtime.0, period_ns: s.period.0 }),
         });
-        let reservations = status.reservations.iter().map(|r| ReservationStatus {
+        let reservations = found.reservations.iter().map(|r| ReservationStatus {
             pid: r.pid,
             user: r.owner,
             cpu: r.placed.cpu,
-            runtime_ns: r.placed.reservation.budget.0,
+            runtime_ns: r.placed.requested().budget.0,
+            overhead_ns: r.placed.overhead.0,
             period_ns: r.placed.reservation.period.0,
             inherited: r.inherited,
             tasks: r.tasks,
@@ -160,10 +176,10 @@ mod enabled {
             exceeds: r
                 .pid
                 .and_then(cpu::quota)
-                .filter(|quota| !quota.allows(&r.placed.reservation))
+                .filter(|quota| !quota.allows(&r.placed.requested()))
                 .map(cpu_max),
         });
-        let inferred = status.inferred.iter().map(|t| Inferred {
+        let inferred = found.inferred.iter().map(|t| Inferred {
             pid: t.pid,
             name: task_name(t.pid).unwrap_or_default(),
             cpu: t.cpu,
@@ -174,13 +190,18 @@ mod enabled {
         inferred.sort_by(|a, b| b.budget_ns.cmp(&a.budget_ns).then(a.pid.cmp(&b.pid)));
         Status {
             version: STATUS_VERSION,
-            policy: status.policy.clone(),
-            options: status.options.iter().map(|(o, v)| ((*o).into(), v.to_string())).collect(),
+            policy: found.policy.clone(),
+            overheads: status::Overheads {
+                switch_ns: found.overheads.switch.0,
+                release_ns: found.overheads.release.0,
+                per_job_ns: found.overheads.per_job().0,
+            },
+            options: found.options.iter().map(|(o, v)| ((*o).into(), v.to_string())).collect(),
             cpus: cpus.collect(),
             reservations: reservations.collect(),
             inferred,
-            unaccounted: status.unaccounted,
-            misplaced_runs: status.misplaced_runs,
+            unaccounted: found.unaccounted,
+            misplaced_runs: found.misplaced_runs,
             cpu_max: Vec::new(),
         }
     }
@@ -201,8 +222,8 @@ mod disabled {
     use std::time::Duration;
 
     use laxity_cpu::Reservation;
-    use laxity_kernel::cpu::ReservationBackend;
     use laxity_kernel::cpu::record::Event;
+    use laxity_kernel::cpu::{Overheads, ReservationBackend};
 
     use crate::failure::Failure;
     use crate::live::cpu::status::{CpuMax, Status};
@@ -210,6 +231,7 @@ mod disabled {
     pub fn up(
         _: &str,
         _: &[(String, laxity_core::OptionValue)],
+        _: Option<Overheads>,
     ) -> Result<Option<&'static str>, Failure> {
         Failure::without_kernel_for_cpus()
     }
@@ -217,6 +239,7 @@ mod disabled {
     pub fn up_recorded(
         _: &str,
         _: &[(String, laxity_core::OptionValue)],
+        _: Option<Overheads>,
         _: Duration,
     ) -> Result<(), Failure> {
         Failure::without_kernel_for_cpus()

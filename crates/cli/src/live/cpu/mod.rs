@@ -2,6 +2,7 @@
 
 pub mod args;
 mod backend;
+mod measure;
 pub mod metrics;
 mod record;
 mod reservations;
@@ -30,10 +31,12 @@ pub fn run(command: &CpuCommand) -> Result<ExitCode, Failure> {
             return run_record::run(args, file);
         }
         CpuCommand::Up(args) => {
-            let before = backend::up(&args.policy, &settings::parse(args)?)?;
+            let before =
+                backend::up(&args.policy, &settings::parse(args)?, settings::overheads(args)?)?;
             let instead = before.map_or(String::new(), |b| format!(" instead of {b}"));
             warning::say(format!("policy {} schedules the CPUs{instead}", args.policy));
         }
+        CpuCommand::Measure(args) => measure::run(args)?,
         CpuCommand::Status(args) => status(args)?,
         CpuCommand::Run(args) => return Err(run_reserved(args)?),
         CpuCommand::Reserve(args) => reserve(args)?,

@@ -30,7 +30,7 @@ const MOST_EVENTS: usize = 2_000_000;
 /// Starts the scheduler, records, and writes the record.
 pub fn run(args: &UpArgs, path: &Path) -> Result<ExitCode, Failure> {
     let duration = record::duration(&args.duration)?;
-    let settings = settings::parse(args)?;
+    let (settings, overheads) = (settings::parse(args)?, settings::overheads(args)?);
     let policy = Policy::configured(&args.policy, &settings)
         .map_err(|error: CpuError| Failure::Input(error.to_string()))?;
     if policy.berate().is_some() {
@@ -43,7 +43,7 @@ pub fn run(args: &UpArgs, path: &Path) -> Result<ExitCode, Failure> {
     let named = |error: &io::Error| Failure::write(&path.display().to_string(), error);
     let (file, pending) = Pending::create(path)?;
     let control = interrupt::control();
-    backend::up_recorded(&args.policy, &settings, duration)?;
+    backend::up_recorded(&args.policy, &settings, overheads, duration)?;
     warning::say(format!("policy {} schedules the CPUs, and is recorded", args.policy));
     let recorder = Recorder::open()?;
     let mut cpus: BTreeMap<u32, Vec<Event>> = BTreeMap::new();

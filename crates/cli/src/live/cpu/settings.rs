@@ -2,6 +2,7 @@
 
 use laxity_core::{OptionKind, OptionValue};
 use laxity_cpu::registry;
+use laxity_kernel::cpu::{MAX_OVERHEAD, Overheads};
 use laxity_scenario::quantity;
 
 use super::args::UpArgs;
@@ -11,6 +12,36 @@ use crate::failure::Failure;
 /// runs the policy with it, is checked later.
 pub fn parse(args: &UpArgs) -> Result<Vec<(String, OptionValue)>, Failure> {
     args.settings.iter().map(|text| setting(&args.policy, text)).collect()
+}
+
+/// Reads `KIND=TIME` for each overhead; `None` without any.
+pub fn overheads(args: &UpArgs) -> Result<Option<Overheads>, Failure> {
+    let mut overheads = Overheads::default();
+    for text in &args.overheads {
+        overhead(&mut overheads, text)?;
+    }
+    Ok((!args.overheads.is_empty()).then_some(overheads))
+}
+
+fn overhead(overheads: &mut Overheads, text: &str) -> Result<(), Failure> {
+    let wrong = |why: String| Failure::Input(format!("--overhead {text}: {why}"));
+    let (kind, time) = text
+        .split_once('=')
+        .ok_or_else(|| wrong("write a kind and its time, such as switch=6us".to_owned()))?;
+    let place = match kind {
+        "switch" => &mut overheads.switch,
+        "release" => &mut overheads.release,
+        "migration" => {
+            return Err(wrong("a reservation stays on its CPU; leave it out".to_owned()));
+        }
+        _ => return Err(wrong("the kinds are switch and release".to_owned())),
+    };
+    let time = quantity::span(time).map_err(|why| wrong(why.to_string()))?;
+    if time > MAX_OVERHEAD {
+        return Err(wrong(format!("give at most {MAX_OVERHEAD}")));
+    }
+    *place = time;
+    Ok(())
 }
 
 fn setting(policy: &str, text: &str) -> Result<(String, OptionValue), Failure> {
@@ -66,6 +97,31 @@ mod tests {
         ] {
             let error = parsed(wrong).expect_err(wrong);
             assert!(error.contains(why), "{wrong}: {error}");
+        }
+    }
+
+    /// Fails when an unknown kind, a value without a unit or one of the wrong order is accepted.
+    #[test]
+    fn overheads_are_parsed() {
+        let parsed = |text: &str| {
+            let mut overheads = Overheads::default();
+            overhead(&mut overheads, text).map(|()| overheads).map_err(|failure| match failure {
+                Failure::Input(why) => why,
+                _ => "another kind of failure".to_owned(),
+            })
+        };
+        let switch = parsed("switch=6us").expect("an overhead");
+        assert_eq!(switch, Overheads { switch: Span(6_000), ..Overheads::default() });
+        assert_eq!(parsed("release=100ms").map(|o| o.release), Ok(Span::from_millis(100)));
+        for (text, why) in [
+            ("switch", "a kind and its time"),
+            ("switch=6", "--overhead switch=6: "),
+            ("switch=101ms", "at most 100 ms"),
+            ("interrupt=1us", "the kinds are switch and release"),
+            ("migration=20us", "stays on its CPU"),
+        ] {
+            let error = parsed(text).expect_err(text);
+            assert!(error.contains(why), "{text}: {error}");
         }
     }
 }

@@ -18,6 +18,8 @@ pub struct Status {
     pub policy: String,
     /// The options of the policy, with their values.
     pub options: BTreeMap<String, String>,
+    /// What a reservation that is made now gets besides its runtime.
+    pub overheads: Overheads,
     pub cpus: Vec<CpuStatus>,
     pub reservations: Vec<ReservationStatus>,
     /// The inferred demand of best-effort tasks that ran recently, by descending budget.
@@ -28,6 +30,15 @@ pub struct Status {
     pub misplaced_runs: u64,
     /// Limits of control groups with tasks (`cpu.max`), which the kernel does not enforce for this scheduler.
     pub cpu_max: Vec<CpuMax>,
+}
+
+/// Costs of scheduling.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Overheads {
+    pub switch_ns: u64,
+    pub release_ns: u64,
+    /// Two switches and a release.
+    pub per_job_ns: u64,
 }
 
 /// `cpu.max` of a control group.
@@ -79,6 +90,8 @@ pub struct ReservationStatus {
     pub user: u32,
     pub cpu: u32,
     pub runtime_ns: u64,
+    /// What it got besides for switches and the release.
+    pub overhead_ns: u64,
     pub period_ns: u64,
     pub inherited: bool,
     pub tasks: u64,
@@ -149,6 +162,13 @@ pub fn tables(status: &Status, style: Style) -> String {
     if !status.options.is_empty() {
         let options = status.options.iter().map(|(option, value)| format!("{option} {value}"));
         notes.push(format!("Options: {}. ", options.collect::<Vec<_>>().join(", ")));
+    }
+    if status.overheads.per_job_ns > 0 {
+        let Overheads { switch_ns, release_ns, per_job_ns } = status.overheads;
+        let [switch, release, job] = [switch_ns, release_ns, per_job_ns].map(us);
+        notes.push(format!(
+            "Overheads: a switch takes {switch} us, a release {release}, so each runtime gets {job} us more. "
+        ));
     }
     if status.unaccounted > 0 {
         notes.push(format!(
@@ -250,6 +270,7 @@ fn reservations(status: &Status) -> Table {
         Column::number("by user"),
         Column::number("on CPU"),
         Column::number("runtime (ms)"),
+        Column::number("overhead (us)"),
         Column::number("period (ms)"),
         Column::number("tasks"),
         Column::number("deadline misses"),
@@ -261,6 +282,7 @@ fn reservations(status: &Status) -> Table {
             Cell::new(r.user.to_string()),
             Cell::new(r.cpu.to_string()),
             Cell::new(ms(r.runtime_ns)),
+            Cell::new(us(r.overhead_ns)),
             Cell::new(ms(r.period_ns)),
             Cell::new(r.tasks.to_string()),
             match r.deadline_misses {
@@ -284,6 +306,7 @@ pub mod tests {
             version: STATUS_VERSION,
             policy: "bebs".into(),
             options: BTreeMap::from([("max-budget".into(), "100 ms".into())]),
+            overheads: Overheads { switch_ns: 6_125, release_ns: 4_000, per_job_ns: 16_250 },
             cpus: vec![CpuStatus {
                 cpu: 1,
                 reserved: 0.45,
@@ -304,6 +327,7 @@ pub mod tests {
                 user: 1000,
                 cpu: 1,
                 runtime_ns: 4_500_000,
+                overhead_ns: 13_375,
                 period_ns: 10_000_000,
                 inherited: true,
                 tasks: 2,
@@ -344,6 +368,8 @@ pub mod tests {
             "12.5",
             "ran elsewhere 3 times",
             "has 2.25 ms in every 5 ms",
+            "a switch takes 6.12 us, a release 4, so each runtime gets 16.2 us more",
+            "13.4",
             "/games: 20 ms in every 100 ms",
             "of task 369 exceeds that of /games",
         ] {
@@ -352,6 +378,8 @@ pub mod tests {
         let data = serde_json::to_value(&status).expect("JSON");
         assert_eq!(data["version"], 1);
         assert_eq!(data["reservations"][0]["runtime_ns"], 4_500_000);
+        assert_eq!(data["reservations"][0]["overhead_ns"], 13_375);
+        assert_eq!(data["overheads"]["per_job_ns"], 16_250);
         assert_eq!(data["inferred"][0]["period_ns"], 90_000_000);
         for kind in ["cpus", "reservations"] {
             for key in ["deadline_misses", "max_lateness_ns"] {
