@@ -4,9 +4,11 @@
 # reproduce` shows beside the simulated numbers. Runs that are done are kept in target/compare-cpu
 # and not done again. Peers and schbench are built in the cache, for comparison only.
 #
-#   usage: compare-cpu.sh                 every scheduler and test
-#          compare-cpu.sh SCHEDULER...    tests of these only, and all results that are there
+#   usage: compare-cpu.sh [--beginnings N]                 every scheduler and test
+#          compare-cpu.sh [--beginnings N] SCHEDULER...    tests of these only, and all results that are there
 #          compare-cpu.sh --short         short rows of EEVDF and ours, as continuous integration runs it
+#
+# Each machine runs once, or N times (up to 9) with another beginning, and rows are medians over these.
 #
 # LAXITY_SCHBENCH_SOURCE names a git repository of schbench; without it the rows of schbench are
 # left out.
@@ -14,13 +16,17 @@ set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
-began=$SECONDS
+began=$SECONDS beginnings=1
+if [ "${1:-}" = --beginnings ] && [ $# -ge 2 ]; then
+    beginnings=$2
+    shift 2
+fi
 which=full built=$target/release results=$target/compare-cpu only=
 case ${1:-} in
     '' | eevdf | fifo | deadline | scx_* | laxity-*) only="$*" ;;
     --short) which=short built=$target/debug results=$target/compare-cpu-short ;;
     *)
-        say "usage: compare-cpu.sh [--short | SCHEDULER...]"
+        say "usage: compare-cpu.sh [--short | [--beginnings N] [SCHEDULER...]]"
         exit 2
         ;;
 esac
@@ -120,7 +126,7 @@ if [ "$which" = full ]; then
     fi
 fi
 
-# run FOLDER SCHEDULER CALL...: unless that has been done with the same inputs.
+# run FOLDER SCHEDULER BEGINNING CALL...: unless that has been done with the same inputs.
 run() {
     local folder=$results/$1 scheduler=$2 group=${1%%-*} with=("${programs[@]}") tests=() place why stamp speed=1
     shift 2
@@ -168,7 +174,7 @@ run() {
     )
     if [ "$(cat "$folder/stamp" 2>/dev/null)" = "$stamp" ]; then return; fi
     rm -f "$folder/stamp" "$folder/output"
-    say "$folder: $# tests"
+    say "$folder: $(($# - 1)) tests"
     vm/run --deterministic --shift "$speed" --for cpu --mem 2048 --timeout 3000 "${with[@]}" -- \
         sh vm.sh "$scheduler" "$@" >"$folder/output.part" 2>"$folder/messages" || {
         say "$folder: $(tail -n 3 "$folder/messages")"
@@ -180,27 +186,27 @@ run() {
 
 # Two machines at a time; each counts its own instructions. Peers are built by the first that needs
 # them.
-plan=$("$compare" plan "$which")
+plan=$("$compare" plan "$which" "$beginnings")
 if [ "$which" = full ]; then
     for name in scx_flash scx_bpfland scx_lavd; do
         case " ${only:-$name} " in *" $name "*) peer "$name" >&2 || true ;; esac
     done
 fi
 failed=0
-while read -r folder scheduler calls; do
+while read -r folder scheduler beginning calls; do
     case " ${only:-$scheduler} " in
         *" $scheduler "*) ;;
         *) continue ;;
     esac
     while [ "$(jobs -pr | wc -l)" -ge 2 ]; do wait -n || failed=1; done
     # shellcheck disable=SC2086 # several calls
-    run "$folder" "$scheduler" $calls &
+    run "$folder" "$scheduler" "$beginning" $calls &
 done <<<"$plan"
 while [ "$(jobs -pr | wc -l)" -gt 0 ]; do wait -n || failed=1; done
 promises=0
-"$compare" read "$which" "$results" || promises=$?
+"$compare" read "$which" "$beginnings" "$results" || promises=$?
 if [ "$which" = full ] && [ -z "$only" ] && [ "$failed" = 0 ]; then
-    "$compare" live "$results" "$(cat "$kernel/release")" "$(date +%F)" >"$results/live-cpu.toml"
+    "$compare" live "$beginnings" "$results" "$(cat "$kernel/release")" "$(date +%F)" >"$results/live-cpu.toml"
     mv "$results/live-cpu.toml" experiments/live-cpu.toml
 fi
 say "done after $(((SECONDS - began) / 60)) min"

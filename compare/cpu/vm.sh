@@ -1,13 +1,13 @@
 # shellcheck shell=sh
-# Runs in the virtual machine: `vm.sh SCHEDULER TEST...` gives the CPUs to a scheduler and runs tests
-# under it, one after the other. A test is `NAME` or `NAME:ARGUMENT:...`, a function of tests-*.sh of
+# Runs in the virtual machine: `vm.sh SCHEDULER BEGINNING TEST...` gives the CPUs to a scheduler and runs tests
+# under it, one after the other, later by a time of its own under each BEGINNING. A test is `NAME` or `NAME:ARGUMENT:...`, a function of tests-*.sh of
 # which every line printed begins with what it is about. Each has the header `== TEST` and ends with
 # what it took: context switches of the machine and its time.
 set -eu
 # shellcheck source=vm/guest/checks.sh
 . ./checks.sh
-scheduler=$1
-shift
+scheduler=$1 beginning=$2
+shift 2
 
 ext=/sys/kernel/sched_ext
 refused() {
@@ -44,6 +44,8 @@ case $scheduler in
     laxity-* | scx_*) in_use=ext ;;
     *) in_use=kernel ;;
 esac
+
+[ "$beginning" = 1 ] || sleep "0.$((beginning * 137))"
 
 # declared BUDGET PERIOD COMMAND...: as a real-time task, in us, by what the scheduler has for it.
 declared() {

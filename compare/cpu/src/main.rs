@@ -2,10 +2,13 @@
 //! before and after its runs in the virtual machine.
 //!
 //! ```text
-//! laxity-compare-cpu plan full|short                what each machine runs: FOLDER SCHEDULER CALL...
-//! laxity-compare-cpu read full|short RESULTS        all results: JSON, tables, page
-//! laxity-compare-cpu live RESULTS KERNEL DATE       what goes beside the papers' experiments
+//! laxity-compare-cpu plan full|short BEGINNINGS     what each machine runs: FOLDER SCHEDULER BEGINNING CALL...
+//! laxity-compare-cpu read full|short BEGINNINGS RESULTS    all results: JSON, tables, page
+//! laxity-compare-cpu live BEGINNINGS RESULTS KERNEL DATE   what goes beside the papers' experiments
 //! ```
+//!
+//! A machine with another beginning waits for longer before its first test, so that all that follows comes at other
+//! times. Results are medians over so many beginnings, or over those that there are.
 //!
 //! Exit status of `read`: 1 when a task with a reservation of Laxity was late, the kernel complained, or
 //! a policy of Laxity did not run.
@@ -28,15 +31,19 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match arguments[..] {
-        ["plan", which] => groups(which).map(|groups| {
-            print_plan(&groups);
-            true
+        ["plan", which, count] => groups(which).and_then(|groups| {
+            print_plan(&groups, beginnings(count)?);
+            Ok(true)
         }),
-        ["read", which, results] => groups(which).and_then(|g| read(which, &g, Path::new(results))),
-        ["live", results, kernel, date] => collect(&plan::full(), Path::new(results)).map(|all| {
-            print!("{}", live::sheet(&all, kernel, date));
-            true
-        }),
+        ["read", which, count, results] => {
+            groups(which).and_then(|g| read(which, &g, beginnings(count)?, Path::new(results)))
+        }
+        ["live", count, results, kernel, date] => beginnings(count)
+            .and_then(|count| collect(&plan::full(), count, Path::new(results)))
+            .map(|all| {
+                print!("{}", live::sheet(&all, kernel, date));
+                true
+            }),
         _ => Err("laxity-compare-cpu plan|read|live ...".into()),
     };
     match done {
@@ -57,17 +64,25 @@ fn groups(which: &str) -> Result<Vec<Group>, String> {
     }
 }
 
-fn folder(group: &Group, scheduler: &str) -> String {
-    format!("{}-{scheduler}", group.name)
+fn beginnings(count: &str) -> Result<u32, String> {
+    let count = count.parse().ok().filter(|count| (1..=9).contains(count));
+    count.ok_or_else(|| "give a number of beginnings from 1 to 9".to_owned())
 }
 
-fn print_plan(groups: &[Group]) {
+/// The folder of a machine's results.
+fn folder(group: &Group, scheduler: &str, beginning: u32) -> String {
+    let name = format!("{}-{scheduler}", group.name);
+    if beginning == 1 { name } else { format!("{name}-{beginning}") }
+}
+
+fn print_plan(groups: &[Group], beginnings: u32) {
     for scheduler in plan::SCHEDULERS {
         for group in groups.iter().filter(|g| g.schedulers.contains(&scheduler)) {
             let calls: Vec<&str> =
                 group.of(scheduler).flat_map(|t| &t.calls).map(String::as_str).collect();
-            if !calls.is_empty() {
-                println!("{} {scheduler} {}", folder(group, scheduler), calls.join(" "));
+            let calls = calls.join(" ");
+            for beginning in (1..=beginnings).filter(|_| !calls.is_empty()) {
+                println!("{} {scheduler} {beginning} {calls}", folder(group, scheduler, beginning));
             }
         }
     }
@@ -80,8 +95,10 @@ pub struct Row {
     pub scheduler: &'static str,
     /// The test.
     pub test: Test,
-    /// Means over seeds.
+    /// Medians over beginnings of means over seeds.
     pub metrics: Vec<Metric>,
+    /// The number of beginnings.
+    pub beginnings: usize,
     /// Late jobs of tasks that are declared where that is possible, and all of them.
     pub hard: (u64, u64),
     /// Periods of reservations in which what was promised came later, as the scheduler itself counts.
@@ -124,7 +141,26 @@ fn means(runs: &[&Run]) -> Vec<Metric> {
     first.metrics.iter().filter_map(mean).collect()
 }
 
-fn collect(groups: &[Group], results: &Path) -> Result<All, String> {
+/// The median over beginnings of each metric that all of them have; of maxima, the maximum.
+fn medians(beginnings: &[Vec<Metric>]) -> Vec<Metric> {
+    let Some(first) = beginnings.first() else { return Vec::new() };
+    let median = |metric: &Metric| {
+        let of =
+            |metrics: &Vec<Metric>| metrics.iter().find(|m| m.name == metric.name).map(|m| m.value);
+        let mut values: Vec<f64> = beginnings.iter().map(of).collect::<Option<_>>()?;
+        values.sort_by(f64::total_cmp);
+        let middle = values.len() / 2;
+        let value = match (runs::WORST.contains(&metric.name.as_str()), values.len() % 2) {
+            (true, _) => values[values.len() - 1],
+            (false, 1) => values[middle],
+            (false, _) => (values[middle - 1] + values[middle]) / 2.0,
+        };
+        Some(Metric { value, ..metric.clone() })
+    };
+    first.iter().filter_map(median).collect()
+}
+
+fn collect(groups: &[Group], beginnings: u32, results: &Path) -> Result<All, String> {
     let mut all = All::default();
     let mut outputs = BTreeMap::<String, Output>::new();
     for group in groups {
@@ -133,34 +169,45 @@ fn collect(groups: &[Group], results: &Path) -> Result<All, String> {
                 if !group.of(scheduler).any(|t| t.name == test.name) {
                     continue;
                 }
-                let folder = folder(group, scheduler);
-                let file = results.join(&folder).join("output");
-                let Ok(text) = fs::read_to_string(&file) else { continue };
-                let new = !outputs.contains_key(&folder);
-                let output = outputs.entry(folder).or_insert_with(|| runs::read(&text));
-                if let (true, Some(why)) = (new, &output.refused) {
-                    all.lacking.push((scheduler.to_owned(), why.clone()));
+                let (mut metrics, mut hard, mut late_periods) = (Vec::new(), (0, 0), 0);
+                let mut why = None;
+                for beginning in 1..=beginnings {
+                    let folder = folder(group, scheduler, beginning);
+                    let file = results.join(&folder).join("output");
+                    let Ok(text) = fs::read_to_string(&file) else { continue };
+                    let new = !outputs.contains_key(&folder);
+                    let output = outputs.entry(folder).or_insert_with(|| runs::read(&text));
+                    if let (true, Some(why)) = (new, &output.refused) {
+                        all.lacking.push((scheduler.to_owned(), why.clone()));
+                    }
+                    if let (true, Some(what)) = (new, &output.complaint) {
+                        all.complaints.push((scheduler.to_owned(), what.clone()));
+                    }
+                    let found: Option<Vec<&Run>> =
+                        test.calls.iter().map(|c| output.runs.get(c)).collect();
+                    let Some(found) = found else { continue };
+                    if let Some(lacks) = found.iter().find_map(|r| r.lacks.clone()) {
+                        why = Some(lacks);
+                        continue;
+                    }
+                    let sum = |of: fn(&Run) -> u64| found.iter().map(|r| of(r)).sum::<u64>();
+                    hard = (hard.0 + sum(|r| r.hard_missed), hard.1 + sum(|r| r.hard_jobs));
+                    late_periods += sum(|r| r.late_periods);
+                    let means = means(&found);
+                    match means.iter().any(|m| m.name == test.drawn) {
+                        true => metrics.push(means),
+                        false => why = Some(NO_RESULT.to_owned()),
+                    }
                 }
-                if let (true, Some(what)) = (new, &output.complaint) {
-                    all.complaints.push((scheduler.to_owned(), what.clone()));
-                }
-                let found: Option<Vec<&Run>> =
-                    test.calls.iter().map(|c| output.runs.get(c)).collect();
-                let Some(found) = found else { continue };
-                if let Some(why) = found.iter().find_map(|r| r.lacks.as_ref()) {
-                    all.lacking.push((format!("{scheduler}, {}", test.name), why.clone()));
-                    continue;
-                }
-                let sum = |of: fn(&Run) -> u64| found.iter().map(|r| of(r)).sum();
-                let hard = (sum(|r| r.hard_missed), sum(|r| r.hard_jobs));
-                let late_periods = sum(|r| r.late_periods);
-                let metrics = means(&found);
-                if !metrics.iter().any(|m| m.name == test.drawn) {
-                    let why = NO_RESULT.to_owned();
+                if let Some(why) = why {
                     all.lacking.push((format!("{scheduler}, {}", test.name), why));
+                }
+                if metrics.is_empty() {
                     continue;
                 }
-                all.rows.push(Row { scheduler, test: test.clone(), metrics, hard, late_periods });
+                let (beginnings, metrics) = (metrics.len(), medians(&metrics));
+                let test = test.clone();
+                all.rows.push(Row { scheduler, test, metrics, beginnings, hard, late_periods });
             }
         }
     }
@@ -174,8 +221,8 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-fn read(which: &str, groups: &[Group], results: &Path) -> Result<bool, String> {
-    let all = collect(groups, results)?;
+fn read(which: &str, groups: &[Group], beginnings: u32, results: &Path) -> Result<bool, String> {
+    let all = collect(groups, beginnings, results)?;
     let (page, tables) = report::page(&all);
     print!("{tables}");
     let json = serde_json::to_string_pretty(&report::json(&all)).map_err(|e| e.to_string())?;
@@ -277,6 +324,29 @@ mod tests {
         }
     }
 
+    /// Fails when a median is a mean, or that of maxima is not their maximum; or when a metric is taken that a beginning
+    /// lacks.
+    #[test]
+    fn rows_are_medians_over_beginnings() {
+        let of = |value: f64, worst: f64| {
+            let metric = |name: &str, value| Metric { name: name.into(), unit: "us", value };
+            let mut metrics = vec![metric("poll mean", value), metric(runs::WORST[0], worst)];
+            if value < 5.0 {
+                metrics.push(metric("rare", 1.0));
+            }
+            metrics
+        };
+        let values =
+            |runs: &[Vec<Metric>]| -> Vec<f64> { medians(runs).iter().map(|m| m.value).collect() };
+        assert_eq!(values(&[of(3.0, 7.0)]), [3.0, 7.0, 1.0]);
+        assert_eq!(values(&[of(3.0, 7.0), of(9.0, 1.0), of(1.0, 2.0)]), [3.0, 7.0]);
+        assert_eq!(values(&[of(3.0, 1.0), of(1.0, 2.0)]), [2.0, 2.0, 1.0]);
+        let group = &plan::full()[0];
+        let folders = [1, 2].map(|beginning| folder(group, "eevdf", beginning));
+        assert_eq!(folders, ["cost-eevdf", "cost-eevdf-2"]);
+        assert!(beginnings("0").is_err() && beginnings("10").is_err() && beginnings("3") == Ok(3));
+    }
+
     /// Fails when a missed deadline of a reserved task passes, also one that only the scheduler counted, when
     /// that of a task without a reservation does not, or when answers may take more than a tenth of their
     /// time below `SCHED_FIFO`.
@@ -289,7 +359,15 @@ mod tests {
                 for test in groups[0].of(scheduler) {
                     let (test, metrics) = (test.clone(), Vec::new());
                     let hard = (if is_laxity(scheduler) { late } else { 9 }, 10);
-                    all.rows.push(Row { scheduler, test, metrics, hard, late_periods: 0 });
+                    let beginnings = 1;
+                    all.rows.push(Row {
+                        scheduler,
+                        test,
+                        metrics,
+                        beginnings,
+                        hard,
+                        late_periods: 0,
+                    });
                 }
             }
             all

@@ -16,6 +16,7 @@ pub fn json(all: &All) -> Value {
                 "scheduler": row.scheduler, "test": row.test.name,
                 "metric": metric.name, "unit": metric.unit,
                 "value": (metric.value * 1000.0).round() / 1000.0,
+                "beginnings": row.beginnings,
             })
         })
         .collect();
