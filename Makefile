@@ -71,7 +71,7 @@ docs: ## the documentation of the library, as pages
 site: ## all documentation as a site to search and read offline, in target/site
 	@scripts/site.sh
 
-packages: ## a Debian package, a static command, the sources with all crates, in target/packages
+packages: ## a Debian package, a static command, a Python wheel, the sources with all crates, in target/packages
 	@scripts/packages.sh
 
 packages-test: ## installs, uses and removes each of them in a bare Debian, as root

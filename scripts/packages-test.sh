@@ -3,7 +3,7 @@
 # and after; starts its services; has Prometheus scrape what runs; builds the sources without a network. As root, with
 # debootstrap; downloads some 200 MB once.
 #
-#   usage: packages-test.sh [static|deb|source]...     all without arguments
+#   usage: packages-test.sh [static|deb|wheel|source]...     all without arguments
 #
 # LAXITY_BARE is the folder of the bare Debian (target/packages-root).
 set -euo pipefail
@@ -153,6 +153,35 @@ test_deb() {
     say "nothing is left after the purge: $(wc -l <<<"$before") entries as before"
 }
 
+# In a virtual environment, as Debian asks for, and without a network: it needs Python alone.
+test_wheel() {
+    say "the Python package"
+    local wheel before answer
+    wheel=$(one "laxity-$version-*.whl")
+    in_root apt-get install -q -y --no-install-recommends python3-venv >"$work/log" 2>&1 ||
+        { tail "$work/log" >&2; fail "python3-venv"; }
+    # Python caches what it imports first.
+    in_root python3 -m venv /opt/before
+    before=$(state_of_root)
+    cp "$wheel" "$bare/tmp/"
+    in_root python3 -m venv /opt/laxity
+    in_root /opt/laxity/bin/pip install --no-index --no-compile "/tmp/${wheel##*/}" >"$work/log" 2>&1 ||
+        { cat "$work/log" >&2; fail "installation of the wheel"; }
+    answer=$(in_root /opt/laxity/bin/python -B -c '
+import laxity
+link = laxity.Scenario.from_dict({"link": {"rate": "1 Mbit/s"}, "best_effort": [{"name": "web"}]})
+print(laxity.__version__, link.check().admitted)') || fail "the Python package"
+    [ "$answer" = "$version True" ] || fail "the Python package answers $answer"
+    in_root /opt/laxity/bin/pip uninstall -q -y laxity
+    [ -z "$(find "$bare/opt/laxity" -name '*laxity*.so' -o -name 'laxity-*.dist-info')" ] || fail "pip leaves files"
+    rm -rf "$bare/opt/laxity"
+    [ "$(state_of_root)" = "$before" ] || {
+        diff <(echo "$before") <(state_of_root) >&2 || true
+        fail "the Python package leaves something behind"
+    }
+    rm -rf "$bare/opt/before"
+}
+
 test_source() {
     say "the sources, without a network"
     local source
@@ -167,9 +196,9 @@ test_source() {
 }
 
 parts=("$@")
-[ $# -gt 0 ] || parts=(static deb source)
+[ $# -gt 0 ] || parts=(static deb wheel source)
 case " ${parts[*]} " in
-    *" static "* | *" deb "*)
+    *" static "* | *" deb "* | *" wheel "*)
         make_root
         trap 'release_root; rm -rf "$work"' EXIT
         enter_root

@@ -3,28 +3,30 @@
 #
 #   laxity_VERSION_ARCHITECTURE.deb          the command with the kernel's part, units, libraries for programs
 #   laxity-VERSION-MACHINE-linux.tar.gz      a static command without the kernel's part
+#   laxity-VERSION-cp310-abi3-PLATFORM.whl   the Python package, for Python 3.10 and later
 #   laxity-VERSION-source.tar.gz             the sources with all crates; builds without a network
 #   laxity-VERSION.cdx.json                  what is linked into the command (CycloneDX)
 #   SHA256SUMS
 #
-# Takes some ten minutes of two cores. What this machine cannot make is left out with a reason.
+# Takes some twelve minutes of two cores. What this machine cannot make is left out with a reason.
 #
-#   usage: packages.sh [deb|static|source|sbom]...     all without arguments
+#   usage: packages.sh [deb|static|wheel|source|sbom]...     all without arguments
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
 parts=("$@")
-[ $# -gt 0 ] || parts=(deb static source sbom)
+[ $# -gt 0 ] || parts=(deb static wheel source sbom)
 rust cargo
 program need python3 python3 python3 python python3 python3
 for part in "${parts[@]}"; do
     case $part in
         deb) if has dpkg-deb; then kernel_parts need; fi ;;
         static | sbom) ;;
+        wheel) python_venv optional ;;
         source) program need git git git git git git ;;
         *)
-            say "usage: packages.sh [deb|static|source|sbom]..."
+            say "usage: packages.sh [deb|static|wheel|source|sbom]..."
             exit 2
             ;;
     esac
@@ -137,6 +139,22 @@ make_static() {
         static_folder "$of" "$folder/$of/laxity" "$triple"
         [ "$of" != aarch64 ] || break
     done
+}
+
+make_wheel() {
+    local venv=$work/venv
+    if ! python3 -m venv "$venv" 2>/dev/null; then
+        skip "Python has no virtual environments here (Debian: python3-venv), so there is no wheel"
+        return
+    fi
+    say "the Python package"
+    mkdir "$work/wheel"
+    scripts/python-wheel.sh "$venv" "$work/wheel" >"$work/log" 2>&1 || {
+        tail "$work/log" >&2
+        exit 4
+    }
+    rm -f "$out"/laxity-*.whl
+    cp "$work"/wheel/laxity-*.whl "$out/"
 }
 
 make_source() {

@@ -6,7 +6,7 @@
 #
 # LAXITY_RAY=1 also installs Ray and sweeps on a local cluster of it.
 #
-# The wheel is built by maturin, in release mode, for any Linux with glibc 2.17 or later: Zig links it. The source
+# The wheel is built by scripts/python-wheel.sh, in release mode. The source
 # distribution is built beside it and installed in a virtual environment of its own. Both are in target/python/wheels. With
 # --short, as in `make test`, the library comes from the build of the other tests instead, Python finds it beside the
 # sources, a thousand cases are tried, and notebooks are small.
@@ -48,16 +48,7 @@ if [ -n "$short" ]; then
     cp "$target/debug/lib_laxity.so" "$build/site/laxity/_laxity.abi3.so"
     export PYTHONPATH=$build/site LAXITY_FUZZ_CASES=${LAXITY_FUZZ_CASES:-1000}
 else
-    "${install[@]}" 'maturin>=1.9,<2'
-    package=(--manifest-path python/Cargo.toml --out "$build/wheels")
-    "$build/venv/bin/maturin" sdist "${package[@]}"
-    wheel=(build --release --locked "${package[@]}" --interpreter "$python")
-    if [ "$(uname -s)" = Linux ]; then
-        # Maturin checks that the library needs nothing beyond the tag.
-        "${install[@]}" ziglang==0.17.1
-        wheel+=(--zig --compatibility manylinux2014)
-    fi
-    PATH=$build/venv/bin:$PATH "$build/venv/bin/maturin" "${wheel[@]}"
+    scripts/python-wheel.sh "$build/venv" "$build/wheels"
     "${install[@]}" "$build"/wheels/laxity-*.whl
 
     say "source distribution"
