@@ -113,9 +113,9 @@ fn idle_cpus_look_at_all_cpus_nearest_first() {
 /// for longer than 2 s where it gets less than it would elsewhere, and hardly any leaves its cache where each cache
 /// has as many for its CPUs.
 ///
-/// Fails when distance is a number of tasks instead of a time (tried: two more per cache, for ever: 2.5 to 1), when CPUs
-/// do not take turns (tried: 2 to 1), when one other than the longest waiting one takes its turn (tried: 60 %), and when
-/// any task but the one that has been there longest goes (tried: the first by number, 27 %).
+/// Fails when distance is a number of tasks instead of a time (without `LX_CACHE_PATIENCE_NS` and
+/// `LX_NODE_PATIENCE_NS`: uneven for 5.1 s), when CPUs do not take turns (`lx_takes_turn`: 25 % off), and when any
+/// task but the one that has been there longest goes (the first by number: 27 %).
 #[test]
 fn shares_are_equal_although_tasks_stay_near() {
     let small = Machine { nodes: 1, caches: 2, cores: 2, threads: 1 };

@@ -24,10 +24,12 @@ allow() { for task in /proc/"$2"/task/*; do taskset -p "$1" "${task##*/}" >/dev/
 on_5() { for task in /proc/"$1"/task/[0-9]*; do cut -d ' ' -f 39 "$task/stat"; done | grep -c '^5$' || true; }
 rounds=0 far=0 near=0
 while [ $rounds -lt 3 ]; do
-    taskset 1 tasks hog 2 2 >/dev/null & away=$!
-    taskset 40 tasks hog 2 2 >/dev/null & beside=$!
     taskset 20 tasks hog 1 1 >/dev/null & own=$!
-    sleep 0.5
+    # Less than a second before that ends, or the turn between processors comes first.
+    sleep 0.6
+    taskset 1 tasks hog 2 1 >/dev/null & away=$!
+    taskset 40 tasks hog 2 1 >/dev/null & beside=$!
+    sleep 0.2
     allow 21 $away
     allow 60 $beside
     wait $own
