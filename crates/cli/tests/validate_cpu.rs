@@ -137,7 +137,8 @@ end,30000000
 ";
 
 /// Fails when a live record is not judged, when a departure within the tolerance is refused or one beyond it is not (of
-/// the order, of a budget, of slices that overlap, of a release), and when a gap is taken for a legal run.
+/// the order, of a budget, of slices that overlap, of a release), when a gap is taken for a legal run, and when the
+/// JSON of a record with a gap says that the run was not legal.
 #[test]
 fn live_records_are_judged_with_a_tolerance() {
     let folder = Folder::new("validate-cpu-live");
@@ -181,6 +182,14 @@ fn live_records_are_judged_with_a_tolerance() {
     let unserved = "at 5.9 ms a job of audio (7) was released, and its server was not ready";
     no("job,0,10950000,", "job,0,5900000,", &[], unserved);
     no("live,2,0", "live,2,17", &[], "not judged: the record has a gap, 17 events were lost");
+    let ran = judged(&LIVE.replacen("live,2,0", "live,2,17", 1), &["--json"]);
+    assert_eq!(ran.code, Some(1), "{ran:#?}");
+    let answer: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    let run = &answer["policies"][0];
+    assert_eq!((&run["lost_events"], &run["sum_judged"]), (&17.into(), &false.into()), "{run}");
+    for key in ["legal", "illegal", "illegal_at_ns", "premises_hold", "late"] {
+        assert!(run.get(key).is_some_and(serde_json::Value::is_null), "{key}: {run}");
+    }
     // The scheduler forgives what a task executes until the timer ends its budget: its next release stays.
     let (head, _) = LIVE.split_once("slice,1050000").expect("a slice");
     let overrun = |end: u64| {

@@ -303,7 +303,8 @@ fn reservations_hold_on(processors: usize, policy: &str) {
 
 /// On two packages of two cores of two threads, a started thread gets a CPU of the core beside its parent's: not one of
 /// the other package, whose cache is another, nor the parent's own second thread while a core idles. Two reservations
-/// are on cores of their own, and none of their jobs is late beside 20 tasks that compute.
+/// are on cores of their own, and none of their jobs is late beside 20 tasks that compute. A CPU that would idle steals
+/// a task of its own package, not one that waits in the other.
 ///
 /// Fails when any idle CPU will do (`scx_bpf_pick_idle_cpu`: 40 of 60 in the other package).
 #[test]
@@ -328,6 +329,8 @@ fn eight_cpus_in_two_packages_are_used_as_they_are() {
     assert_eq!(held.len(), 2, "two of one core: {text}");
     let jobs: Vec<&str> = text.lines().filter(|line| line.starts_with("jobs 50 ")).collect();
     assert!(jobs.len() == 2 && jobs.iter().all(|l| number(l, "jobs", "missed") == 0), "{text}");
+    let stolen = ["near", "far"].map(|from| number(&text, "stolen", from));
+    assert_eq!(stolen, [3, 0], "{text}");
     assert!(text.ends_with("kernel content\n"), "{text}");
 }
 

@@ -84,7 +84,7 @@ fn answer_all(args: &ValidateArgs, judged: &[Judged]) -> Result<ExitCode, Failur
 /// The verdict on a policy's run in words.
 fn says((policy, cpu, found): &Judged) -> String {
     let run = cpu.map_or(policy.clone(), |cpu| format!("{policy} on CPU {cpu}"));
-    if found.lost > 0 {
+    if !found.is_judged() {
         let (slices, lost) = (found.slices, found.lost);
         return format!(
             "{run}, {slices} slices:\n  not judged: the record has a gap, {lost} events were lost; record for a \
@@ -127,17 +127,19 @@ fn says((policy, cpu, found): &Judged) -> String {
 /// The same as JSON.
 fn answer((policy, cpu, found): &Judged) -> Value {
     let broken: Vec<String> = found.broken.iter().map(ToString::to_string).collect();
+    // Nothing is said of a run that is not judged.
+    let verdict = |holds: bool| found.is_judged().then_some(holds);
     let mut answer = json!({
         "policy": policy,
         "slices": found.slices,
         "jobs": found.jobs,
-        "legal": found.lost == 0 && found.illegal.is_none(),
+        "legal": verdict(found.illegal.is_none()),
         "illegal": found.illegal.as_ref().map(ToString::to_string),
         "illegal_at_ns": found.illegal.as_ref().map(|f| f.at().0),
-        "premises_hold": found.lost == 0 && broken.is_empty(),
+        "premises_hold": verdict(broken.is_empty()),
         "broken": broken,
-        "sum_judged": found.constrained.is_none(),
-        "late": found.late.len(),
+        "sum_judged": found.is_judged() && found.constrained.is_none(),
+        "late": found.is_judged().then_some(found.late.len()),
     });
     if let Some(cpu) = cpu {
         answer["cpu"] = json!(cpu);

@@ -6,6 +6,7 @@
 #define LAXITY_SCX_INTF_H
 
 #include <laxity/layout.h>
+#include <laxity/nearness.h>
 #include <laxity/servers_state.h>
 
 #define LX_MAX_RESERVATIONS 256
@@ -207,6 +208,12 @@ LX_SIZE(lx_setup, 144);
 LX_FIELD(lx_machine, cpus, 0, 4);
 LX_FIELD(lx_machine, has_run_hooks, 4, 4);
 LX_SIZE(lx_machine, 8);
+
+LX_FIELD(lx_place, cpu, 0, 4);
+LX_FIELD(lx_place, first, 4, 20);
+LX_FIELD(lx_place, end, 24, 20);
+LX_SIZE(lx_place, 44);
+LX_VALUE(LX_LEVELS, 5);
 
 LX_FIELD(lx_ended, kind, 0, 8);
 LX_FIELD(lx_ended, reason, 8, 64);

@@ -209,7 +209,7 @@ void laxity_enqueue(u64 *ctx)
 		return;
 	}
 	if (smp && !o.preempt && !t->reservation && !lx_member(slot)->pinned) {
-		s32 idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+		s32 idle = lx_idle_near(p, cpu);
 
 		/* It will look for a task to steal. */
 		if (idle >= 0)
@@ -362,6 +362,7 @@ int laxity_init_task(u64 *ctx)
 	if (!t)
 		return 0;
 	t->home_cpu = 0;
+	t->arrived = bpf_ktime_get_ns();
 	t->queued = 0;
 	t->reservation = 0;
 	t->pending = 0;

@@ -95,6 +95,7 @@ LX_INLINE void lx_leave_cpu(struct lx_task *t, u32 slot, u64 now, u32 to)
 		now = lx_charge_current(c, now);
 		lx_task_detach(c, t, NULL, slot, now);
 		t->home_cpu = to;
+		t->arrived = now;
 	}
 	lx_unlock(&c->lock);
 }

@@ -7,6 +7,7 @@
 
 #include <laxity/cpu_run.h>
 #include <laxity/layout.h>
+#include <laxity/nearness.h>
 #include <laxity/servers.h>
 #include "intf.h"
 #include "limits.h"
@@ -49,8 +50,14 @@ struct lx_cpu {
 	u32 ksoftirqd;
 	struct lx_cpu_run run;
 	struct lx_coalesced coalesced;
-	/* Time of the last comparison with other CPUs. */
-	u64 last_balance;
+	struct lx_balance balance;
+	/* CPUs from which to take a task at this look. */
+	struct {
+		u32 in_cache;
+		u32 in_node;
+		u32 beyond;
+		u32 giver;
+	} sources;
 	/* Statistics: counts, and maxima in ns. */
 	u64 switches;
 	u64 steals;
@@ -92,6 +99,8 @@ struct lx_task {
 	/* Address of the task_struct, and the part of its runtime that has been charged. */
 	u64 task_addr;
 	u64 charged_runtime;
+	/* When it came to the servers of its CPU. */
+	u64 arrived;
 };
 
 /* For the tests in the virtual machine. */

@@ -3,10 +3,10 @@
 
 use std::hash::{DefaultHasher, Hasher as _};
 
-use libbpf_rs::{MapCore as _, MapHandle, Object, OpenObject, ProgramInput};
+use libbpf_rs::{MapCore as _, MapFlags, MapHandle, Object, OpenObject, ProgramInput};
 
 use super::libbpf_log::with_libbpf_log;
-use super::{CpuError, Overheads, Policy, system};
+use super::{CpuError, Overheads, Policy, places, system};
 use crate::layout::cpu::{lx_machine, lx_recording, lx_setup};
 use crate::object;
 
@@ -24,7 +24,9 @@ fn scheduler() -> &'static str {
 /// The program that locates the affinity mask in the kernel's task structure.
 const LOCATE: &str = "laxity_locate";
 /// Maps with an entry for each CPU.
-const PER_CPU_MAPS: [&str; 2] = ["cpus", "timers"];
+const PER_CPU_MAPS: [&str; 3] = ["cpus", "timers", PLACES];
+/// The map of the places of CPUs.
+const PLACES: &str = "places";
 /// The map of weights by control group, which the control programs do not use. It is not created for
 /// them: while the kernel frees it, a CPU that goes offline may wait for ever.
 const CGROUP_MAP: &str = "groups";
@@ -115,12 +117,23 @@ pub(super) fn start(policy: &Policy, recorded_until: u64) -> Result<Object, CpuE
     configure(&mut open, policy, system::cpus()?, recorded_until)?;
     let mut object = with_libbpf_log(|| open.load())?;
     run(&object, LOCATE, &mut [0; 8])?;
+    write_places(&object)?;
     system::make_pins()?;
     let pinned = pin(&mut object);
     if pinned.is_err() {
         system::remove_pins()?;
     }
     pinned.map(|()| object)
+}
+
+/// Writes which CPUs share a core, a cache and a node.
+fn write_places(object: &Object) -> Result<(), CpuError> {
+    let gone = CpuError::State("the object lacks a map");
+    let map = object.maps().find(|map| map.name() == PLACES).ok_or(gone)?;
+    for (cpu, place) in (0u32..).zip(places(&system::locations()?)) {
+        map.update(&cpu.to_ne_bytes(), &place, MapFlags::ANY).map_err(kernel_error)?;
+    }
+    Ok(())
 }
 
 fn pin(object: &mut Object) -> Result<(), CpuError> {

@@ -14,6 +14,7 @@ pub mod fault;
 mod libbpf_log;
 #[cfg(feature = "kernel")]
 mod load;
+mod places;
 mod policy;
 mod quota;
 pub mod record;
@@ -34,6 +35,7 @@ pub use deadline_server::DeadlineServer;
 pub use deadline_server::deadline_server;
 pub use error::CpuError;
 pub use laxity_scenario::cpu::model::{MAX_OVERHEAD, Overheads};
+pub use places::{CpuLocation, places};
 pub use policy::{Policy, policies};
 pub use quota::Quota;
 pub use reservation_backend::{

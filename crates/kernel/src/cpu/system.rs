@@ -8,7 +8,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::error::io;
-use super::{Cores, CpuError, Quota};
+use super::{Cores, CpuError, CpuLocation, Quota};
 use crate::file_system::mount;
 
 const SCHED_EXT: &str = "/sys/kernel/sched_ext";
@@ -58,13 +58,55 @@ pub(super) fn allowed(pid: u32) -> Result<Vec<u32>, CpuError> {
     Ok(listed.into_iter().filter(|cpu| online.contains(cpu)).collect())
 }
 
+/// The folder of a CPU in sysfs.
+fn cpu_folder(cpu: u32) -> PathBuf {
+    PathBuf::from(format!("/sys/devices/system/cpu/cpu{cpu}"))
+}
+
+/// A list of CPUs in sysfs; empty if there is none.
+fn cpu_list(path: &Path) -> Vec<u32> {
+    fs::read_to_string(path).map(|text| parse_list(text.trim())).unwrap_or_default()
+}
+
+/// The CPUs of the core of a CPU; none while it is offline.
+fn siblings(cpu: u32) -> Vec<u32> {
+    cpu_list(&cpu_folder(cpu).join("topology/thread_siblings_list"))
+}
+
 /// The CPUs of each core.
 pub(super) fn cores() -> Cores {
-    let siblings = |cpu: u32| {
-        let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-        fs::read_to_string(path).map(|text| parse_list(text.trim())).unwrap_or_default()
-    };
     Cores::new(online().unwrap_or_default().into_iter().map(siblings))
+}
+
+/// The CPUs that share the last cache of a CPU, or its package if the caches are not known; none while it
+/// is offline.
+fn cache_sharers(cpu: u32) -> Vec<u32> {
+    let folder = cpu_folder(cpu);
+    let entries = fs::read_dir(folder.join("cache")).into_iter().flatten().flatten();
+    let caches = entries.filter_map(|entry| {
+        let level = fs::read_to_string(entry.path().join("level")).ok()?;
+        Some((level.trim().parse::<u32>().ok()?, cpu_list(&entry.path().join("shared_cpu_list"))))
+    });
+    let last = caches.max_by_key(|(level, _)| *level).map(|(_, cpus)| cpus);
+    last.unwrap_or_else(|| cpu_list(&folder.join("topology/package_cpus_list")))
+}
+
+/// The NUMA node of a CPU; the kernel keeps it while the CPU is offline.
+fn node(cpu: u32) -> Option<u32> {
+    let entries = fs::read_dir(cpu_folder(cpu)).ok()?.flatten();
+    let mut names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.find_map(|name| name.strip_prefix("node")?.parse().ok())
+}
+
+/// Where each CPU is that there may ever be. One that is offline has core and cache to itself.
+pub(super) fn locations() -> Result<Vec<CpuLocation>, CpuError> {
+    let first = |cpus: Vec<u32>, cpu| cpus.into_iter().min().unwrap_or(cpu);
+    let location = |cpu| CpuLocation {
+        core: first(siblings(cpu), cpu),
+        cache: first(cache_sharers(cpu), cpu),
+        node: node(cpu).unwrap_or(0),
+    };
+    Ok((0..cpus()?).map(location).collect())
 }
 
 /// Where the hierarchy of control groups is mounted.

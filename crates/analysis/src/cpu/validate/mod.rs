@@ -55,14 +55,19 @@ pub struct CpuValidation {
 }
 
 impl CpuValidation {
+    /// Whether there is a verdict: a record with a gap has none.
+    pub fn is_judged(&self) -> bool {
+        self.lost == 0
+    }
+
     /// Whether the run is legal and all premises held, so that nothing is late.
     pub fn holds(&self) -> bool {
-        self.lost == 0 && self.illegal.is_none() && self.broken.is_empty()
+        self.is_judged() && self.illegal.is_none() && self.broken.is_empty()
     }
 
     /// A promised job that was late in a legal run. There is none, unless the judgement is wrong.
     pub fn contradiction(&self) -> Option<&LateJob> {
-        let implied = self.lost == 0 && self.illegal.is_none() && self.constrained.is_none();
+        let implied = self.is_judged() && self.illegal.is_none() && self.constrained.is_none();
         self.late.iter().find(|late| implied && late.promised && late.by.0 > jobs::ROUNDING)
     }
 }
