@@ -246,7 +246,9 @@ fn precedence_of_reservations_keeps_every_promise() {
         Task::sleeping(vec![reserved(600, 60)]),
         Task::computing(vec![nice(0)]),
     ];
-    for (name, rules) in [("bebs", bebs_rules()), ("bebs-credit", credit_rules()), ("slices", sliced_rules())] {
+    for (name, rules) in
+        [("bebs", bebs_rules()), ("bebs-credit", credit_rules()), ("slices", sliced_rules())]
+    {
         let world = World::new(Servers::new(rules), 1, &system).with_higher_class();
         let seen = world.explore(5 + more_events(), 16);
         if world::has_failed() {

@@ -39,11 +39,8 @@ type Event = (u64, usize, EventKind);
 
 /// Whatever may happen at a tick.
 fn possible() -> Vec<(usize, EventKind)> {
-    let mut all = vec![
-        (0, EventKind::Turns),
-        (0, EventKind::HigherClass),
-        (COMES, EventKind::Moves),
-    ];
+    let mut all =
+        vec![(0, EventKind::Turns), (0, EventKind::HigherClass), (COMES, EventKind::Moves)];
     for task in [1, 2] {
         all.extend(
             [EventKind::Turns, EventKind::Moves, EventKind::BlocksExhausted]

@@ -9,6 +9,9 @@
 #include "replenish.h"
 #include "timer.h"
 
+/* Polling interval while a higher class has the CPU, in ns. */
+#define LX_HIGHER_CLASS_POLL_NS 50000
+
 /* Decision to carry out after the lock is released. */
 struct lx_decision {
 	u32 cpu;
@@ -57,6 +60,21 @@ LX_INLINE u32 lx_higher_class_waits(const struct lx_cpu *c)
 	return rq && rq->nr_running > rq->scx.nr_running;
 }
 
+/* Time after which the CPU has to reschedule for the deadline server to end: the kernel sets a timer
+ * for its runtime only when the server begins, not when another of our tasks follows; and if the
+ * runtime turns out to be used up while the kernel picks a task of ours, that task continues. */
+LX_INLINE u64 lx_server_runtime(const struct lx_cpu *c)
+{
+	const struct rq *rq;
+	s64 left;
+
+	if (!lx_has_deadline_server())
+		return 0;
+	rq = bpf_per_cpu_ptr(&runqueues, c->cpu);
+	left = rq ? rq->ext_server.runtime : 0;
+	return left > LX_HIGHER_CLASS_POLL_NS ? (u64)left : LX_HIGHER_CLASS_POLL_NS;
+}
+
 /* Last step under the lock: picks a server and arms the timer. */
 LX_INLINE void lx_decide(struct lx_cpu *c, u64 now, struct lx_decision *o)
 {
@@ -97,6 +115,8 @@ LX_INLINE void lx_decide(struct lx_cpu *c, u64 now, struct lx_decision *o)
 			left += lx_coalesced_length(c, server);
 		due = lx_min(due, now + left);
 	}
+	if (reserved_first && server != LX_NONE)
+		due = lx_min(due, now + lx_server_runtime(c));
 	o->preempt = lx_run_must_preempt(&c->run, o->slot);
 	if (c->run.nr_local)
 		due = lx_due_with_local(c, now, due,

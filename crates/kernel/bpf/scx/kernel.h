@@ -140,7 +140,8 @@ struct scx_rq {
 };
 
 struct sched_dl_entity {
-	u64 dl_runtime;
+	/* What is left of the runtime of this period. */
+	s64 runtime;
 };
 
 struct rq {
