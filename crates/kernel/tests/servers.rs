@@ -353,8 +353,8 @@ fn agree_on_random_events<P: Shown>(runs: u64, policy: impl Fn(&mut Random) -> (
 ///
 /// Fails when a stretched period is not rounded up, a wake-up compares with `<`, a release is a
 /// nanosecond late, a group does not rotate its members, ties of deadlines are served in reverse,
-/// a departed server is stretched, a resumed task has no turn (tried without the effect of `lx_resume`), or a
-/// reservation does not begin its turn while a higher class waits (`lx_pick_reserved` without `lx_begin_turn`).
+/// a departed server is stretched, a resumed task has no turn (tried without the effect of `lx_resume`), or, of a
+/// higher class that waits, `lx_pick_reserved` picks by deadline alone, prefers another on ties, or keeps lags.
 #[test]
 fn headers_decide_as_the_servers() {
     agree_on_random_events(150, |random| {
