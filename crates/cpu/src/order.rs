@@ -67,4 +67,12 @@ impl Order {
         self.running = Some(stays.unwrap_or(first));
         self.running
     }
+
+    /// The same among those competitors that pass; `None` and no change if none does.
+    pub(crate) fn choose_of(&mut self, passes: impl Fn(u32) -> bool) -> Option<u32> {
+        let (deadline, first) = self.queue.first_of(&passes)?;
+        let stays = self.running.filter(|r| passes(*r) && self.queue.key(*r) == Some(deadline));
+        self.running = Some(stays.unwrap_or(first));
+        self.running
+    }
 }

@@ -118,6 +118,13 @@ pub trait Policy {
     /// The task that runs on `cpu` from now on; `None` leaves it idle.
     fn pick(&mut self, now: Time, cpu: CpuId) -> Option<Pick>;
 
+    /// The same while a higher scheduling class waits for `cpu` and leaves only a part of it: ready hard
+    /// reservations precede best effort, whatever the deadlines. Policies without deadlines of best effort among
+    /// those of reservations pick as always.
+    fn pick_reserved_first(&mut self, now: Time, cpu: CpuId) -> Option<Pick> {
+        self.pick(now, cpu)
+    }
+
     /// A policy above this one takes `cpu`: the task picked last no longer runs, but stays
     /// runnable. Policies that inspect their running task at ticks depend on this.
     fn displace(&mut self, now: Time, cpu: CpuId) {
@@ -194,6 +201,9 @@ impl<P: Policy + ?Sized> Policy for alloc::boxed::Box<P> {
     }
     fn pick(&mut self, now: Time, cpu: CpuId) -> Option<Pick> {
         (**self).pick(now, cpu)
+    }
+    fn pick_reserved_first(&mut self, now: Time, cpu: CpuId) -> Option<Pick> {
+        (**self).pick_reserved_first(now, cpu)
     }
     fn displace(&mut self, now: Time, cpu: CpuId) {
         (**self).displace(now, cpu);

@@ -39,6 +39,12 @@ impl Queue {
         self.heap.first().map(|n| ((n.rank >> 64) as u64, n.entry))
     }
 
+    /// The first of those entries that pass, with its key; takes time in proportion to all.
+    pub(crate) fn first_of(&self, passes: impl Fn(u32) -> bool) -> Option<(u64, u32)> {
+        let least = self.heap.iter().filter(|n| passes(n.entry)).min_by_key(|n| n.rank)?;
+        Some(((least.rank >> 64) as u64, least.entry))
+    }
+
     /// The key of an entry.
     #[inline]
     pub(crate) fn key(&self, entry: u32) -> Option<u64> {
@@ -175,6 +181,8 @@ mod tests {
                 }
                 let least = list.iter().min().map(|(key, _, e)| (*key, *e));
                 prop_assert_eq!(queue.first(), least);
+                let odd = list.iter().filter(|(.., e)| e % 2 == 1).min();
+                prop_assert_eq!(queue.first_of(|e| e % 2 == 1), odd.map(|(key, _, e)| (*key, *e)));
                 for e in 0..40 {
                     let key = list.iter().find(|(.., x)| *x == e).map(|(key, ..)| *key);
                     prop_assert_eq!(queue.key(e), key);

@@ -234,6 +234,31 @@ fn reservations_above_berate_keep_every_promise() {
     explore("berate", || Layered::new(Servers::new(upper), berate::BeRate::new(&options)));
 }
 
+/// A higher class begins and ceases to wait at every instant, and takes nothing: decisions that put reservations
+/// first make no hard job late, then or later, in any order of decisions with and without.
+///
+/// Fails when best effort keeps what it is behind (`pick_reserved` without `reset_lag`), and when reservations
+/// precede only until the higher class has gone (`handle_pick` without `passed_over`, which then never ends).
+#[test]
+fn precedence_of_reservations_keeps_every_promise() {
+    let system = [
+        Task::hard(reserved(300, 7)),
+        Task::sleeping(vec![reserved(600, 60)]),
+        Task::computing(vec![nice(0)]),
+    ];
+    for (name, rules) in
+        [("bebs", bebs_rules()), ("bebs-credit", credit_rules()), ("slices", sliced_rules())]
+    {
+        let world = World::new(Servers::new(rules), 1, &system).with_higher_class();
+        let seen = world.explore(5 + more_events(), 16);
+        if world::has_failed() {
+            return;
+        }
+        println!("{name} below a higher class: {seen:?}");
+        assert!(seen.states > 1000 && seen.jobs > 100, "{seen:?}");
+    }
+}
+
 #[test]
 fn two_cpus_that_share_a_queue_keep_every_promise() {
     explore_on(2, "bebs", || Servers::global(bebs_rules(), 2));

@@ -27,6 +27,8 @@ struct Run<P> {
     /// Attributes of those that are there, and whether they are awake.
     tasks: [Option<(Attributes, bool)>; TASKS as usize],
     running: Option<(TaskId, Time)>,
+    /// A higher class waits for the CPU.
+    higher_class: bool,
     /// Without reservations, and no task leaves.
     simple: bool,
     script: Vec<u8>,
@@ -42,6 +44,7 @@ impl<P: Shown> Run<P> {
             now: Time(1_000_000_000),
             tasks: [None; TASKS as usize],
             running: None,
+            higher_class: false,
             simple: false,
             script: rules.image(),
             answers: Vec::new(),
@@ -172,14 +175,22 @@ impl<P: Shown> Run<P> {
             self.seen[4] += 1;
             self.send(7, TaskId(0), [0; 3]);
         }
-        self.choose();
+        self.higher_class ^= random.below(8) == 0;
+        self.choose_with(self.higher_class);
     }
 
     fn choose(&mut self) {
+        self.choose_with(false);
+    }
+
+    fn choose_with(&mut self, higher_class: bool) {
         let now = self.now;
-        let pick = self.policy.pick(now, CpuId::FIRST);
+        let pick = match higher_class {
+            false => self.policy.pick(now, CpuId::FIRST),
+            true => self.policy.pick_reserved_first(now, CpuId::FIRST),
+        };
         self.running = pick.map(|p| (p.task, p.until));
-        for word in [8, now.0, 0, 0, 0, 0] {
+        for word in [8, now.0, higher_class.into(), 0, 0, 0] {
             self.script.extend_from_slice(&u64::to_ne_bytes(word));
         }
         self.answers.push(match pick {
@@ -342,7 +353,8 @@ fn agree_on_random_events<P: Shown>(runs: u64, policy: impl Fn(&mut Random) -> (
 ///
 /// Fails when a stretched period is not rounded up, a wake-up compares with `<`, a release is a
 /// nanosecond late, a group does not rotate its members, ties of deadlines are served in reverse,
-/// a departed server is stretched, or a resumed task has no turn (tried without the effect of `lx_resume`).
+/// a departed server is stretched, a resumed task has no turn (tried without the effect of `lx_resume`), or, of a
+/// higher class that waits, `lx_pick_reserved` picks by deadline alone, prefers another on ties, or keeps lags.
 #[test]
 fn headers_decide_as_the_servers() {
     agree_on_random_events(150, |random| {

@@ -31,13 +31,16 @@ enum EventKind {
     Nice(i8),
     /// Blocks as soon as its budget is used up.
     BlocksExhausted,
+    /// A higher class begins to wait for the CPU, or no longer does; no task's.
+    HigherClass,
 }
 
 type Event = (u64, usize, EventKind);
 
 /// Whatever may happen at a tick.
 fn possible() -> Vec<(usize, EventKind)> {
-    let mut all = vec![(0, EventKind::Turns), (COMES, EventKind::Moves)];
+    let mut all =
+        vec![(0, EventKind::Turns), (0, EventKind::HigherClass), (COMES, EventKind::Moves)];
     for task in [1, 2] {
         all.extend(
             [EventKind::Turns, EventKind::Moves, EventKind::BlocksExhausted]
@@ -63,6 +66,7 @@ struct World {
     now: u64,
     tasks: [Task; TASKS],
     running: Option<(TaskId, u64)>,
+    higher_class: bool,
     script: Vec<u8>,
     answers: Vec<String>,
 }
@@ -83,6 +87,7 @@ impl World {
             now: TICK,
             tasks: all.map(task),
             running: None,
+            higher_class: false,
             script: Vec::new(),
             answers: Vec::new(),
         };
@@ -159,6 +164,7 @@ impl World {
                 self.policy.change(now, id, &attributes).expect("best effort");
                 self.send(3, i, [nice.scale().into(), 0, 0]);
             }
+            EventKind::HigherClass => self.higher_class = !self.higher_class,
             EventKind::BlocksExhausted if !task.awake || task.blocks_exhausted => return false,
             EventKind::BlocksExhausted => task.blocks_exhausted = true,
         }
@@ -174,8 +180,12 @@ impl World {
                 self.policy.timer(Time(self.now));
                 self.send(7, 0, [0; 3]);
             }
-            let pick = self.policy.pick(Time(self.now), CpuId::FIRST);
-            self.step([8, self.now, 0, 0, 0, 0]);
+            let now = Time(self.now);
+            let pick = match self.higher_class {
+                false => self.policy.pick(now, CpuId::FIRST),
+                true => self.policy.pick_reserved_first(now, CpuId::FIRST),
+            };
+            self.step([8, self.now, self.higher_class.into(), 0, 0, 0]);
             self.answers.push(match pick {
                 Some(pick) => format!("p {} {}", pick.task.0, pick.until.0),
                 None => "p idle".to_owned(),
@@ -310,7 +320,8 @@ fn explore(rules: &Rules) {
 /// Fails when a release is dated back beyond a rise (`lx_next_release` without it: the task whose weight is
 /// raised has a deadline too early), when those that come do not wait for what leavers executed ahead
 /// (`lx_wait_for_departed`: promises add up to 1.25), and when a load falls while its share is limited
-/// (`lx_weight_deactivate` without `limited_until`).
+/// (`lx_weight_deactivate` without `limited_until`). And when `lx_pick_reserved` picks by deadline alone, prefers
+/// another on ties, or does not reset lags when no reservation is ready.
 #[test]
 fn small_systems_under_bebs() {
     explore(&short(bebs::new(&bebs::Options::default()).rules(), |_| ()));

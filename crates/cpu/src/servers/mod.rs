@@ -37,6 +37,7 @@ mod bandwidth;
 pub(crate) mod describe;
 mod members;
 mod policy;
+mod precedence;
 mod promises;
 mod protection;
 mod reanchor;
@@ -101,6 +102,8 @@ pub struct Servers {
     ahead_checked_at: u64,
     /// When the running server was picked.
     turn_began_at: u64,
+    /// Whether best effort waits behind reservations with later deadlines (`precedence`).
+    passed_over: bool,
     next_seq: u64,
     promises: Promises,
     /// How often promises were reset, and servers created; for records.
@@ -137,6 +140,7 @@ impl Servers {
             leaving: 0,
             ahead_checked_at: 0,
             turn_began_at: 0,
+            passed_over: false,
             next_seq: 0,
             promises: Promises::default(),
             resets: Unhashed::default(),

@@ -355,6 +355,11 @@ impl Servers {
             self.reset_lag_on_idle(now.0);
             self.use_slack(now.0);
         }
+        if self.passed_over {
+            if let Some(pick) = self.pick_reserved(now) {
+                return Some(pick);
+            }
+        }
         let protected = self.protected_until(now.0);
         let (before, s) = match protected {
             Some((running, _)) => (Some(running), running),
@@ -363,6 +368,17 @@ impl Servers {
                 (before, first?)
             }
         };
+        Some(self.begin_turn(now, before, s, protected.map(|(_, end)| end)))
+    }
+
+    /// Server `s` runs from now on, and `before` did; it goes on to `protected` at most.
+    pub(super) fn begin_turn(
+        &mut self,
+        now: Time,
+        before: Option<u32>,
+        s: u32,
+        protected: Option<u64>,
+    ) -> Pick {
         if before != Some(s) {
             self.turn_began_at = now.0;
             self.servers[s as usize].defers = false;
@@ -377,8 +393,8 @@ impl Servers {
         }
         let server = &self.servers[s as usize];
         let until = now + Span(server.remaining_budget);
-        let until = protected.map_or(until, |(_, end)| until.min(Time(end)));
-        Some(Pick { task: TaskId(server.head), until })
+        let until = protected.map_or(until, |end| until.min(Time(end)));
+        Pick { task: TaskId(server.head), until }
     }
 }
 
@@ -432,6 +448,13 @@ impl Policy for Servers {
 
     fn pick(&mut self, now: Time, cpu: CpuId) -> Option<Pick> {
         self.event(now, |this| this.handle_pick(now, cpu))
+    }
+
+    fn pick_reserved_first(&mut self, now: Time, cpu: CpuId) -> Option<Pick> {
+        self.event(now, |this| match this.pick_reserved(now) {
+            None => this.handle_pick(now, cpu),
+            pick => pick,
+        })
     }
 
     fn next_event(&self) -> Option<Time> {

@@ -204,7 +204,7 @@ impl Servers {
     /// Safe while no reserved job is pending, as the busy interval of a later job then starts no
     /// earlier than `now`: each remaining budget is due no earlier than the present share needs from
     /// `now` on.
-    fn reset_lag(&mut self, now: u64) {
+    pub(super) fn reset_lag(&mut self, now: u64) {
         for s in 0..self.servers.len() as u32 {
             let server = &mut self.servers[s as usize];
             let there = !matches!(server.state, State::Leaving | State::Vacant);

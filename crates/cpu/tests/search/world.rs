@@ -76,6 +76,8 @@ enum Event {
     Join,
     Leave,
     Change(usize),
+    /// A higher class begins to wait for the CPU, or no longer does.
+    HigherClass,
 }
 
 /// The state of a task.
@@ -107,6 +109,10 @@ pub struct World<'a, P> {
     now: u64,
     /// By CPU: the running task, and the latest time of the next pick.
     running: Vec<Option<(usize, u64)>>,
+    /// Whether a higher class waits; it takes nothing.
+    higher_class: bool,
+    /// Whether that may change.
+    has_higher_class: bool,
     history: History,
 }
 
@@ -167,7 +173,23 @@ impl<'a, P: Policy + Clone + Hash> World<'a, P> {
             policy.wake(Time(TICK), TaskId(i as u32));
         }
         let running = vec![None; cpus as usize];
-        World { policy, cpus, tasks, rows, now: TICK, running, history: History::default() }
+        World {
+            policy,
+            cpus,
+            tasks,
+            rows,
+            now: TICK,
+            running,
+            higher_class: false,
+            has_higher_class: false,
+            history: History::default(),
+        }
+    }
+
+    /// A higher class comes and goes.
+    pub fn with_higher_class(mut self) -> World<'a, P> {
+        self.has_higher_class = true;
+        self
     }
 
     /// Explores all sequences of at most `events` events within `ticks` ticks.
@@ -182,6 +204,7 @@ impl<'a, P: Policy + Clone + Hash> World<'a, P> {
     fn key(&self, events: u32, at_tick: bool) -> u64 {
         let mut hasher = Fold::default();
         (&self.policy, &self.rows, self.now, &self.running, events, at_tick).hash(&mut hasher);
+        self.higher_class.hash(&mut hasher);
         hasher.finish()
     }
 
@@ -198,6 +221,12 @@ impl<'a, P: Policy + Clone + Hash> World<'a, P> {
                     next.apply(i, event, seen);
                     next.step(events - 1, end, states, seen);
                 }
+            }
+            if self.has_higher_class {
+                let mut next = self.clone();
+                next.history.push(self.now, 0, Event::HigherClass);
+                next.higher_class = !next.higher_class;
+                next.step(events - 1, end, states, seen);
             }
         }
         if self.now < end {
@@ -259,6 +288,7 @@ impl<'a, P: Policy + Clone + Hash> World<'a, P> {
                 Ok(_) => row.choice = choice,
                 Err(_) => seen.refused += 1,
             },
+            Event::HigherClass => {}
         }
     }
 
@@ -274,7 +304,10 @@ impl<'a, P: Policy + Clone + Hash> World<'a, P> {
             self.policy.timer(now);
         }
         for cpu in 0..self.cpus {
-            let pick = self.policy.pick(now, CpuId(cpu));
+            let pick = match self.higher_class {
+                false => self.policy.pick(now, CpuId(cpu)),
+                true => self.policy.pick_reserved_first(now, CpuId(cpu)),
+            };
             self.running[cpu as usize] = pick.map(|p| (p.task.index(), p.until.0));
         }
         if self.cpus == 1 && self.running[0].is_none() {

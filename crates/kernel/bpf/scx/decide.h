@@ -9,6 +9,9 @@
 #include "replenish.h"
 #include "timer.h"
 
+/* Polling interval while a higher class has the CPU, in ns. */
+#define LX_HIGHER_CLASS_POLL_NS 50000
+
 /* Decision to carry out after the lock is released. */
 struct lx_decision {
 	u32 cpu;
@@ -40,12 +43,49 @@ LX_INLINE u64 lx_due_with_local(struct lx_cpu *c, u64 now, u64 due, u32 parked)
 	return lx_min(due, now + lx_server(&c->servers, server)->remaining_budget);
 }
 
+/* Whether the kernel has a deadline server for sched_ext. Without one it runs higher classes first,
+ * and the order of what waits does not matter meanwhile. */
+#define lx_has_deadline_server() bpf_core_field_exists(((struct rq *)0)->ext_server)
+
+/* Returns true if tasks of a higher class are runnable on the CPU while something is reserved there:
+ * the CPU then executes of ours what the deadline server grants. Without the run queue's lock the
+ * counts may differ for a moment, which costs best effort a turn. */
+LX_INLINE u32 lx_higher_class_waits(const struct lx_cpu *c)
+{
+	const struct rq *rq;
+
+	if (!lx_has_deadline_server() || !c->servers.reserved_bw)
+		return 0;
+	rq = bpf_per_cpu_ptr(&runqueues, c->cpu);
+	return rq && rq->nr_running > rq->scx.nr_running;
+}
+
+/* Time after which the CPU has to reschedule for the deadline server to end: the kernel sets a timer
+ * for its runtime only when the server begins, not when another of our tasks follows; and if the
+ * runtime turns out to be used up while the kernel picks a task of ours, that task continues. */
+LX_INLINE u64 lx_server_runtime(const struct lx_cpu *c)
+{
+	const struct rq *rq;
+	s64 left;
+
+	if (!lx_has_deadline_server())
+		return 0;
+	rq = bpf_per_cpu_ptr(&runqueues, c->cpu);
+	left = rq ? rq->ext_server.runtime : 0;
+	return left > LX_HIGHER_CLASS_POLL_NS ? (u64)left : LX_HIGHER_CLASS_POLL_NS;
+}
+
 /* Last step under the lock: picks a server and arms the timer. */
 LX_INLINE void lx_decide(struct lx_cpu *c, u64 now, struct lx_decision *o)
 {
-	u32 server = lx_pick(&c->servers, now);
-	u64 due = lx_next_timer(&c->servers), left = 0, deadline = 0, protected = LX_NEVER;
+	u32 reserved_first = lx_higher_class_waits(c), server = LX_NONE;
+	u64 due, left = 0, deadline = 0, protected = LX_NEVER;
 
+	if (lx_has_deadline_server() && (reserved_first || c->servers.passed_over))
+		server = lx_pick_reserved(&c->servers, now);
+	if (server == LX_NONE)
+		server = lx_pick(&c->servers, now);
+	due = lx_next_timer(&c->servers);
 	if (server != LX_NONE && c->servers.protected_until)
 		protected = c->servers.protected_until - now;
 	o->cpu = c->cpu;
@@ -57,7 +97,8 @@ LX_INLINE void lx_decide(struct lx_cpu *c, u64 now, struct lx_decision *o)
 		left = s->remaining_budget;
 		deadline = s->deadline;
 	}
-	lx_record(LX_CHOSEN, c, now, o->slot, lx_min(left, protected), deadline);
+	lx_record(reserved_first ? LX_CHOSEN_RESERVED_FIRST : LX_CHOSEN, c, now, o->slot,
+		  lx_min(left, protected), deadline);
 	if (server != LX_NONE) {
 		if (o->slot == c->run.current)
 			left -= lx_min(left, now - c->current_since);
@@ -74,6 +115,8 @@ LX_INLINE void lx_decide(struct lx_cpu *c, u64 now, struct lx_decision *o)
 			left += lx_coalesced_length(c, server);
 		due = lx_min(due, now + left);
 	}
+	if (reserved_first && server != LX_NONE)
+		due = lx_min(due, now + lx_server_runtime(c));
 	o->preempt = lx_run_must_preempt(&c->run, o->slot);
 	if (c->run.nr_local)
 		due = lx_due_with_local(c, now, due,

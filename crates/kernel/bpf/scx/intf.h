@@ -84,6 +84,8 @@ enum lx_event_kind {
 	LX_STOPPED,
 	/* A preempted task goes on without a decision. */
 	LX_RESUMED,
+	/* As LX_CHOSEN while a higher class waited: reservations preceded best effort. */
+	LX_CHOSEN_RESERVED_FIRST,
 };
 
 struct lx_event {
@@ -311,5 +313,6 @@ LX_VALUE(LX_STARTED, 10);
 LX_VALUE(LX_STARTED_RESERVED, 11);
 LX_VALUE(LX_STOPPED, 12);
 LX_VALUE(LX_RESUMED, 13);
+LX_VALUE(LX_CHOSEN_RESERVED_FIRST, 14);
 
 #endif

@@ -135,6 +135,23 @@ struct cgroup {
 	int level;
 };
 
+struct scx_rq {
+	u32 nr_running;
+};
+
+struct sched_dl_entity {
+	/* What is left of the runtime of this period. */
+	s64 runtime;
+};
+
+struct rq {
+	/* Tasks of all classes, without deadline servers. */
+	unsigned int nr_running;
+	struct scx_rq scx;
+	/* Only where sched_ext has a deadline server. */
+	struct sched_dl_entity ext_server;
+};
+
 struct scx_cgroup_init_args {
 	u32 weight;
 };
@@ -183,6 +200,7 @@ struct sched_ext_ops {
 static long (*const bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
 static long (*const bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
 static u32 (*const bpf_get_smp_processor_id)(void) = (void *)8;
+static const void *(*const bpf_per_cpu_ptr)(const void *of, u32 cpu) = (void *)153;
 static const void *(*const bpf_this_cpu_ptr)(const void *of) = (void *)154;
 static void *(*const bpf_task_storage_get)(void *map, struct task_struct *task, void *value,
 					   u64 flags) = (void *)156;
@@ -201,6 +219,8 @@ static long (*const bpf_timer_start)(struct bpf_timer *timer, u64 ns, u64 flags)
 extern const u16 __softirq_pending __ksym __weak;
 /* Nesting of interrupts on this CPU (include/linux/preempt.h). Not on all architectures. */
 extern const int __preempt_count __ksym __weak;
+
+extern const struct rq runqueues __ksym __weak;
 
 struct task_struct *bpf_task_acquire(struct task_struct *p) __ksym;
 struct task_struct *bpf_task_from_pid(s32 pid) __ksym;

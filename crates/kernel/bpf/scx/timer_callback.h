@@ -8,9 +8,6 @@
 #include "blocked.h"
 #include "decide.h"
 
-/* Polling interval while a higher class has the CPU, in ns. */
-#define LX_HIGHER_CLASS_POLL_NS 50000
-
 /* Returns true if a higher class has the CPU while a task of ours would continue: `dispatch` would
  * not be called then. */
 LX_INLINE int lx_higher_class_runs(const struct lx_cpu *c)

@@ -22,13 +22,17 @@ const DEFAULT: DeadlineServer =
 const MAX_SHARE: Share = Share::per_mille(950);
 /// The shortest period: each one may preempt a real-time task.
 const MIN_PERIOD: Span = Span(500_000);
+/// Periods of the server within the shortest one of a reservation. A job may be released just when best effort has
+/// used the runtime of a period, and the server begins as late as it can in the next: what it then lacks has to
+/// fit into the share that best effort keeps.
+const PERIODS: u64 = 10;
 
 impl DeadlineServer {
     /// The server for reservations of one CPU and the least share of best effort, which waits in the same queue.
-    /// The server begins as late as it can, so its period is half of the shortest one of a reservation.
+    /// Its period is a tenth of the shortest one of a reservation.
     pub fn sized(reservations: &[Reservation], best_effort_min: Share) -> DeadlineServer {
         let Some(shortest) = reservations.iter().map(|r| r.period).min() else { return DEFAULT };
-        let period = Span(shortest.0 / 2).clamp(MIN_PERIOD, DEFAULT.period);
+        let period = Span(shortest.0 / PERIODS).clamp(MIN_PERIOD, DEFAULT.period);
         let shares = reservations.iter().map(|r| Share::up(r.budget, r.period));
         let share = shares.fold(best_effort_min, Share::plus).min(MAX_SHARE);
         // Whole microseconds, rounded up: a share is a binary fraction.
@@ -107,9 +111,10 @@ mod tests {
         let sized =
             |all: &[Reservation]| DeadlineServer::sized(all, Share::per_mille(50)).to_string();
         assert_eq!(sized(&[]), "50 ms in every 1000 ms");
-        assert_eq!(sized(&[of(4, 20)]), "2.5 ms in every 10 ms");
-        assert_eq!(sized(&[of(4, 20), of(50, 100)]), "7.5 ms in every 10 ms");
-        assert_eq!(sized(&[of(95, 100)]), "47.5 ms in every 50 ms");
+        assert_eq!(sized(&[of(4, 20)]), "0.5 ms in every 2 ms");
+        assert_eq!(sized(&[of(4, 20), of(50, 100)]), "1.5 ms in every 2 ms");
+        assert_eq!(sized(&[of(95, 100)]), "9.5 ms in every 10 ms");
+        assert_eq!(sized(&[of(1, 2)]), "0.275 ms in every 0.5 ms");
         assert_eq!(sized(&[of(1000, 10_000)]), "150 ms in every 1000 ms");
     }
 }

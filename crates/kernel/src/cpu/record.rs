@@ -9,8 +9,9 @@ use laxity_core::{Span, Time};
 use laxity_cpu::Reservation;
 
 use crate::layout::cpu::{
-    LX_BLOCKED_NOW, LX_BOUND, LX_CHOSEN, LX_JOINED, LX_LEFT, LX_RAN, LX_RESERVED, LX_RESUMED,
-    LX_STARTED, LX_STARTED_RESERVED, LX_STOPPED, LX_TIMER, LX_WEIGHED, LX_WOKE, lx_event,
+    LX_BLOCKED_NOW, LX_BOUND, LX_CHOSEN, LX_CHOSEN_RESERVED_FIRST, LX_JOINED, LX_LEFT, LX_RAN,
+    LX_RESERVED, LX_RESUMED, LX_STARTED, LX_STARTED_RESERVED, LX_STOPPED, LX_TIMER, LX_WEIGHED,
+    LX_WOKE, lx_event,
 };
 
 /// The kind of an event.
@@ -62,6 +63,8 @@ pub enum EventKind {
         left: Span,
         /// The deadline of its server.
         deadline: Time,
+        /// A higher scheduling class waited for the CPU, so reservations preceded best effort.
+        reserved_first: bool,
     },
     /// A task is on the CPU.
     Started {
@@ -121,7 +124,11 @@ impl Event {
             LX_BLOCKED_NOW => EventKind::Blocked,
             LX_RAN => EventKind::Ran { length: Span(a) },
             LX_TIMER => EventKind::Timer,
-            LX_CHOSEN => EventKind::Chosen { left: Span(a), deadline: Time(b) },
+            LX_CHOSEN | LX_CHOSEN_RESERVED_FIRST => EventKind::Chosen {
+                left: Span(a),
+                deadline: Time(b),
+                reserved_first: what == LX_CHOSEN_RESERVED_FIRST,
+            },
             LX_STARTED | LX_STARTED_RESERVED => EventKind::Started {
                 reserved: what == LX_STARTED_RESERVED,
                 budget: Span(a),
@@ -166,7 +173,10 @@ impl fmt::Display for Event {
             EventKind::Blocked => (LX_BLOCKED_NOW, 0, 0),
             EventKind::Ran { length } => (LX_RAN, length.0, 0),
             EventKind::Timer => (LX_TIMER, 0, 0),
-            EventKind::Chosen { left, deadline } => (LX_CHOSEN, left.0, deadline.0),
+            EventKind::Chosen { left, deadline, reserved_first } => {
+                let what = if reserved_first { LX_CHOSEN_RESERVED_FIRST } else { LX_CHOSEN };
+                (what, left.0, deadline.0)
+            }
             EventKind::Started { reserved, budget, period } => {
                 (if reserved { LX_STARTED_RESERVED } else { LX_STARTED }, budget.0, period.0)
             }
@@ -328,7 +338,7 @@ mod tests {
     /// Fails when a number is left out, or stands elsewhere than it is looked for.
     #[test]
     fn events_are_read_as_they_are_written() {
-        for what in 0..=13 {
+        for what in 0..=14 {
             let line = format!("{what} 123456789 1 7 42 5 6");
             let event = Event::parse(&line).expect("an event");
             assert_eq!(Event::parse(&event.to_string()), Some(event), "{line}");
@@ -336,7 +346,7 @@ mod tests {
         let reserved = Event::parse("2 1 0 3 0 4000000 10000000").expect("an event");
         assert_eq!(reserved.slot, None);
         assert!(matches!(reserved.kind, EventKind::Reserved { number: 3, .. }));
-        for wrong in ["", "1 2 3", "14 1 0 0 0 0 0", "8 1 0 0 0 0 0 0", "8 x 0 0 0 0 0"] {
+        for wrong in ["", "1 2 3", "15 1 0 0 0 0 0", "8 1 0 0 0 0 0 0", "8 x 0 0 0 0 0"] {
             assert_eq!(Event::parse(wrong), None, "{wrong}");
         }
         let mut bytes = [0; lx_event::SIZEOF];

@@ -113,8 +113,11 @@ impl Replay {
             EventKind::Ran { length } => policy.ran(at, of()?, length),
             EventKind::Resumed => policy.resume(at, of()?),
             EventKind::Timer => policy.timer(at),
-            EventKind::Chosen { left, .. } => {
-                let pick = policy.pick(at, CpuId::FIRST);
+            EventKind::Chosen { left, reserved_first, .. } => {
+                let pick = match reserved_first {
+                    false => policy.pick(at, CpuId::FIRST),
+                    true => policy.pick_reserved_first(at, CpuId::FIRST),
+                };
                 let replayed = pick.map(|pick| (pick.task, pick.until.since(at)));
                 if replayed != task.map(|task| (task, left)) {
                     return Err(ReplayError::Differs(*event, pick));

@@ -8,7 +8,7 @@
  *   2  task a leaves after running for b
  *   3  the server of task a has weight b
  *   4  task a wakes    5  it blocks after running for b    6  it ran for b
- *   7  the timer       8  a pick: `p TASK UNTIL` or `p idle`
+ *   7  the timer       8  a pick: `p TASK UNTIL` or `p idle`; a = 1: a higher class waits
  *   9  other parameters, which follow
  *   10 another system; its parameters follow
  * After each step but 8 and 10 prints `s BEST_EFFORT DUE`, and the budget, period and deadline of each
@@ -102,7 +102,9 @@ int main(void)
 			lx_on_timer(&servers, now);
 			break;
 		case 8:
-			i = lx_pick(&servers, now);
+			i = task || servers.passed_over ? lx_pick_reserved(&servers, now) : LX_NONE;
+			if (i == LX_NONE)
+				i = lx_pick(&servers, now);
 			promises_keep(now);
 			if (i == LX_NONE)
 				printf("p idle\n");

@@ -109,27 +109,29 @@ for policy in bebs bebs-credit berate; do
     kernel-cpu down
 done
 
-kernel-cpu up
 # A real-time task that would take all, where the kernel has a deadline server for sched_ext.
 server=/sys/kernel/debug/sched/ext_server/cpu0
 sized() { echo "server $(cat $server/runtime) $(cat $server/period)"; }
 if [ -d $server ]; then
     echo "== beside a real-time class"
-    kernel-cpu run 4000 20000 tasks periodic 20000 3000 150 >/tmp/periodic &
-    periodic=$!
-    until kernel-cpu status >/tmp/status && grep -q ^reservation /tmp/status; do :; done
-    tasks hog 2 60 >/dev/null &
-    hogs=$!
-    sized
-    chrt -f 50 tasks hog 1 1
-    wait $periodic
-    cat /tmp/periodic
-    kill $hogs
-    wait $hogs || true
-    kernel-cpu down
-    sized
-    kernel-cpu up
+    for policy in bebs bebs-credit berate; do
+        kernel-cpu up $policy >/dev/null
+        kernel-cpu run 4000 20000 tasks periodic 20000 3000 75 >/tmp/periodic &
+        periodic=$!
+        until kernel-cpu status >/tmp/status && grep -q ^reservation /tmp/status; do :; done
+        tasks hog 2 60 >/dev/null &
+        hogs=$!
+        echo "$policy $(sized)"
+        chrt -f 50 tasks hog 1 1 | sed "s/^/$policy fifo /"
+        wait $periodic
+        sed "s/^/$policy /" /tmp/periodic
+        kill $hogs
+        wait $hogs || true
+        kernel-cpu down
+        sized
+    done
 fi
+kernel-cpu up
 echo "== held to its budget"
 tasks rounds 1 | sed 's/^/all /'
 for_a_while 2 kernel-cpu run 2000 10000 tasks rounds 1 | sed -n '1s/^/held /p'

@@ -10,7 +10,7 @@ use laxity_cpu::{
     Admitted, Attributes, Charge, CpuId, GroupId, Pick, Policy, Refusal, ServerView, Service,
     TaskId,
 };
-use laxity_results::csv::cpu_run::{RunEvent, RunJob, RunRow, RunSlice};
+use laxity_results::csv::cpu_run::{HigherClass, RunEvent, RunJob, RunRow, RunSlice};
 
 use super::run_record::{Log, RowSink, charge};
 
@@ -34,13 +34,25 @@ pub struct ChargedRun<'s, P> {
     /// The names of the policy's tasks in the record.
     numbers: HashMap<TaskId, u32>,
     members: HashMap<TaskId, Member>,
+    /// When a task last executed, or the CPU was left idle.
+    free_since: Time,
+    /// Since when a higher class has been waiting.
+    higher_since: Option<Time>,
 }
 
 impl<'s, P: Policy> ChargedRun<'s, P> {
     /// Records the calls of a policy.
     pub fn new(policy: P, sink: RowSink<'s>) -> ChargedRun<'s, P> {
         let (numbers, members) = (HashMap::new(), HashMap::new());
-        ChargedRun { policy, log: Log::new(1, sink), began: None, numbers, members }
+        ChargedRun {
+            policy,
+            log: Log::new(1, sink),
+            began: None,
+            numbers,
+            members,
+            free_since: Time::ZERO,
+            higher_since: None,
+        }
     }
 
     /// From now on the task of the policy has this number in the record.
@@ -50,6 +62,7 @@ impl<'s, P: Policy> ChargedRun<'s, P> {
 
     /// Ends the record; jobs go on.
     pub fn finish(mut self, end: Time) {
+        self.end_higher_class(end);
         let mut tasks: Vec<TaskId> = self.members.keys().copied().collect();
         tasks.sort_unstable();
         for task in tasks {
@@ -74,6 +87,7 @@ impl<'s, P: Policy> ChargedRun<'s, P> {
         if from >= now {
             return;
         }
+        self.free_since = self.free_since.max(now);
         let charge = charge(self.policy.charged_to(CpuId::FIRST, task));
         let slice = RunSlice { from, to: now, cpu: 0, task: self.number(task), charge };
         self.log.write(&RunRow::Slice(slice));
@@ -105,6 +119,19 @@ impl<'s, P: Policy> ChargedRun<'s, P> {
             }
             _ => {}
         }
+    }
+
+    fn end_higher_class(&mut self, until: Time) {
+        if let Some(from) = self.higher_since.take() {
+            self.log.write(&RunRow::HigherClass(HigherClass { from, until }));
+        }
+    }
+
+    fn picked(&mut self, now: Time, pick: Option<Pick>) -> Option<Pick> {
+        if pick.is_none() {
+            self.free_since = self.free_since.max(now);
+        }
+        pick
     }
 
     fn is_alone(&self, group: Option<GroupId>) -> bool {
@@ -188,7 +215,16 @@ impl<P: Policy> Policy for ChargedRun<'_, P> {
     }
 
     fn pick(&mut self, now: Time, cpu: CpuId) -> Option<Pick> {
-        self.call(now, RunEvent::Pick, |p| p.pick(now, cpu))
+        self.end_higher_class(now);
+        let pick = self.call(now, RunEvent::Pick, |p| p.pick(now, cpu));
+        self.picked(now, pick)
+    }
+
+    fn pick_reserved_first(&mut self, now: Time, cpu: CpuId) -> Option<Pick> {
+        // It had the CPU before the first decision beside it.
+        self.higher_since.get_or_insert(self.free_since.min(now));
+        let pick = self.call(now, RunEvent::Pick, |p| p.pick_reserved_first(now, cpu));
+        self.picked(now, pick)
     }
 
     fn execution_estimate(&self, task: TaskId) -> Option<Span> {

@@ -95,7 +95,7 @@ impl Premise {
     /// When it failed.
     pub fn at(&self) -> Time {
         match self {
-            Premise::Refused { at, .. } => *at,
+            Premise::Refused { at, .. } | Premise::HigherClass { at, .. } => *at,
             Premise::Budget { release, .. }
             | Premise::Period { release, .. }
             | Premise::Deadline { release, .. } => *release,
@@ -109,6 +109,12 @@ impl fmt::Display for Premise {
         match self {
             Premise::Refused { task, .. } => {
                 write!(f, "the reservation of {task} was refused at {at}")
+            }
+            Premise::HigherClass { length, .. } => {
+                write!(
+                    f,
+                    "a higher scheduling class wanted the CPU from {at} on, for {length} in all"
+                )
             }
             Premise::Budget { task, needed, declared, .. } => {
                 write!(f, "the job of {task} released at {at} needed {needed}, declared {declared}")

@@ -10,6 +10,9 @@
 //! - at every instant the shares add up to no more than the CPUs;
 //! - each job of a hard reservation has a ready server, with no later deadline, from its release to its end.
 //!
+//! While a higher scheduling class waits for a live CPU, ready reservations go by deadline before all best effort,
+//! and may do so from there on until none is ready; no job is promised anything then.
+//!
 //! The premises are that each job keeps its reserved budget, period and deadline. Then no hard job is late
 //! (`proofs/cpu/Changes.v`, `proofs/cpu/Machine.v`; on clusters of several CPUs by the argument of
 //! `crates/cpu/src/gfb.rs`). Zero-lag times and demands are computed from the slices, not believed. The cost is
@@ -212,6 +215,13 @@ pub enum Premise {
         task: String,
         /// When.
         at: Time,
+    },
+    /// A higher scheduling class took a part of a live CPU.
+    HigherClass {
+        /// Since when it first waited.
+        at: Time,
+        /// For how long in all it waited or executed.
+        length: Span,
     },
     /// A job needed more than its budget.
     Budget {

@@ -124,6 +124,11 @@ impl Servers {
         self.reserved > 0
     }
 
+    /// Whether a hard reservation is ready.
+    pub(super) fn has_hard_ready(&self) -> bool {
+        self.hard_ready > 0
+    }
+
     /// Whether a reservation has a deadline shorter than its period.
     pub(super) fn is_constrained(&self) -> bool {
         self.constrained > 0

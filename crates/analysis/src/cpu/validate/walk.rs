@@ -1,8 +1,9 @@
 //! One pass over a record, in order of time.
 
-use laxity_core::Time;
+use laxity_core::{Span, Time};
 use laxity_results::csv::cpu_run::{
-    CpuRunRecord, ResetRow, RunCharge, RunJob, RunKind, RunRow, RunSlice, RunState, ServerRow,
+    CpuRunRecord, HigherClass, ResetRow, RunCharge, RunJob, RunKind, RunRow, RunSlice, RunState,
+    ServerRow,
 };
 
 use super::jobs::{self, Promised, Task};
@@ -18,6 +19,8 @@ struct Cluster {
     until: u64,
     /// Since when the order departs from that of deadlines.
     departs: Option<u64>,
+    /// Since a higher class last waited, a reservation has always been ready.
+    passed_over: bool,
 }
 
 struct Walk<'a> {
@@ -30,6 +33,10 @@ struct Walk<'a> {
     tasks: Vec<Task>,
     /// By task: the server that it ran in last.
     homes: Vec<Option<(u32, u32)>>,
+    /// Times in which a higher class waited, in order.
+    higher: Vec<HigherClass>,
+    /// By task: the end of the last job that they delayed.
+    delayed_until: Vec<Option<Time>>,
     found: CpuValidation,
 }
 
@@ -50,6 +57,12 @@ pub fn judge(run: &CpuRunRecord, rules: CpuRules) -> CpuValidation {
         }
     }
     slices.iter_mut().for_each(|all| all.sort_by_key(|slice| (slice.from, slice.to)));
+    let mut higher: Vec<HigherClass> = Vec::new();
+    for row in &run.rows {
+        if let RunRow::HigherClass(row) = row {
+            higher.push(*row);
+        }
+    }
     let mut walk = Walk {
         run,
         rules,
@@ -57,6 +70,8 @@ pub fn judge(run: &CpuRunRecord, rules: CpuRules) -> CpuValidation {
         next: vec![0; slices.len()],
         tasks: vec![Task::default(); run.tasks.len()],
         homes: vec![None; run.tasks.len()],
+        higher,
+        delayed_until: vec![None; run.tasks.len()],
         found: CpuValidation {
             slices: slices.iter().map(Vec::len).sum(),
             ..CpuValidation::default()
@@ -65,6 +80,10 @@ pub fn judge(run: &CpuRunRecord, rules: CpuRules) -> CpuValidation {
     };
     walk.cut_overlaps();
     walk.overlaps();
+    if let Some(first) = walk.higher.first() {
+        let length = walk.higher.iter().map(|row| row.until.since(row.from).0).sum();
+        walk.found.broken.push(Premise::HigherClass { at: first.from, length: Span(length) });
+    }
     walk.all();
     walk.sums();
     walk.found
@@ -140,7 +159,7 @@ impl Walk<'_> {
         while let Some(row) = rest.first() {
             let mut taken = 1;
             match row {
-                RunRow::Slice(_) => {}
+                RunRow::Slice(_) | RunRow::HigherClass(_) => {}
                 RunRow::Request(row) => {
                     let refused = self.tasks[row.task as usize].request(row);
                     if refused {
@@ -245,6 +264,10 @@ impl Walk<'_> {
         }
         let mut bounds: Vec<u64> = parts.iter().flat_map(|s| [s.from.0, s.to.0]).collect();
         bounds.extend([from, until]);
+        let first = self.higher.partition_point(|row| row.until.0 <= from);
+        let higher = self.higher[first..].iter().take_while(|row| row.from.0 < until);
+        let ends = higher.flat_map(|row| [row.from.0, row.until.0]);
+        bounds.extend(ends.filter(|end| (from..until).contains(end)));
         bounds.sort_unstable();
         bounds.dedup();
         parts.sort_by_key(|slice| slice.from);
@@ -271,7 +294,10 @@ impl Walk<'_> {
             return;
         }
         let since = self.clusters[k].departs.unwrap_or(from);
-        let fault = self.order(k, since, running);
+        let fault = self.order(k, since, from, running);
+        let higher = self.has_higher_class(from);
+        let cluster = &mut self.clusters[k];
+        cluster.passed_over = higher || cluster.passed_over && cluster.servers.has_hard_ready();
         self.clusters[k].departs = fault.as_ref().map(|_| since);
         if let Some(fault) = fault.filter(|_| until - since > self.tolerance()) {
             return self.fail(fault);
@@ -294,8 +320,8 @@ impl Walk<'_> {
     }
 
     /// Whether the ready servers with the earliest deadlines run; if not, how they do not since `from`.
-    fn order(&self, k: usize, from: u64, running: &[RunSlice]) -> Option<CpuFault> {
-        let Cluster { servers, cpus, .. } = &self.clusters[k];
+    fn order(&self, k: usize, from: u64, segment: u64, running: &[RunSlice]) -> Option<CpuFault> {
+        let Cluster { servers, cpus, passed_over, .. } = &self.clusters[k];
         let at = Time(from);
         let name = |slot: u32| self.server_name(k as u32, slot);
         let mut own: Vec<(u64, u32, u32)> = Vec::with_capacity(running.len());
@@ -315,6 +341,24 @@ impl Walk<'_> {
             own.push((server.deadline, slot, slice.task));
         }
         let runs = |slot: u32| own.iter().any(|(_, other, _)| *other == slot);
+        let higher = self.has_higher_class(segment);
+        if higher || *passed_over && servers.has_hard_ready() {
+            let is_hard = |slot: u32| servers.all[slot as usize].is_hard();
+            let reserved = servers.ready.iter().find(|(_, slot)| is_hard(*slot) && !runs(*slot));
+            let wrong = own.iter().find_map(|(deadline, slot, task)| {
+                let (earliest, waiting) = reserved?;
+                (!is_hard(*slot) || earliest < deadline).then_some((*task, *waiting))
+            });
+            match wrong {
+                // Where the CPU executes nothing, the higher class has it.
+                None if higher || own.iter().any(|(_, slot, _)| is_hard(*slot)) => return None,
+                Some((task, waiting)) if higher => {
+                    let (task, waiting) = (self.name(task), name(waiting));
+                    return Some(CpuFault::Wrong { at, task, waiting });
+                }
+                _ => {}
+            }
+        }
         let waiting = servers.ready.iter().find(|(_, slot)| !runs(*slot));
         if let Some((deadline, slot)) = waiting {
             if own.len() < cpus.len() {
@@ -335,6 +379,25 @@ impl Walk<'_> {
         let idle = own.is_empty() && running.is_empty() && cpus.len() == 1;
         let expired = servers.expired.first().filter(|_| idle);
         expired.map(|slot| CpuFault::Idle { at, waiting: name(*slot) })
+    }
+
+    /// Whether a higher class waits at an instant.
+    fn has_higher_class(&self, at: u64) -> bool {
+        let next = self.higher.partition_point(|row| row.until.0 <= at);
+        self.higher.get(next).is_some_and(|row| row.from.0 <= at)
+    }
+
+    /// Whether a higher class delayed a job: it waited between release and end, or within a period before, or delayed
+    /// the job before this one.
+    fn is_delayed(&mut self, job: &RunJob) -> bool {
+        let reach = job.deadline.map_or(Span::ZERO, |due| due.since(job.release));
+        let next = self.higher.partition_point(|row| row.until + reach <= job.release);
+        let beside = self.higher.get(next).is_some_and(|row| row.from <= job.end);
+        let tolerance = Span(self.tolerance());
+        let last = &mut self.delayed_until[job.task as usize];
+        let delayed = beside || last.is_some_and(|end| end + tolerance >= job.release);
+        *last = delayed.then_some(job.end);
+        delayed
     }
 
     /// What a task executed from the release of a job to its end.
@@ -360,8 +423,11 @@ impl Walk<'_> {
             }
         };
         let tolerance = self.tolerance();
+        let delayed = self.is_delayed(row);
         let Some(due) = (match promised {
             Promised::Nothing => return,
+            // That it came late, and the next one soon, has this cause.
+            _ if delayed => None,
             Promised::Broken(premise) => {
                 self.found.broken.push(premise);
                 None

@@ -162,7 +162,7 @@ impl<W: Write, N: Fn(u32) -> Option<String>> TraceWriter<W, N> {
             EventKind::Woke { .. } if self.task(pid).state == RunState::Sleeping => {
                 self.set_state(at, pid, RunState::Waiting)
             }
-            EventKind::Chosen { left, deadline } => {
+            EventKind::Chosen { left, deadline, .. } => {
                 let task = self.task(pid);
                 (task.remaining_budget, task.deadline) = (left, deadline);
                 Ok(())

@@ -202,10 +202,10 @@ mod tests {
     use laxity_results::csv::cpu_run::read_cpu_runs;
 
     /// The record of some events, and why the replay ended.
-    fn record(lines: &str) -> (String, Option<String>) {
+    fn record(policy: &str, lines: &str) -> (String, Option<String>) {
         let events: Vec<Event> =
             lines.lines().map(|l| Event::parse(l).expect("an event")).collect();
-        let policy = Policy::named("bebs-credit").expect("a policy");
+        let policy = Policy::named(policy).expect("a policy");
         let mut names = Names::default();
         events.iter().filter(|e| e.slot.is_some()).for_each(|e| {
             names.0.insert(e.pid, format!("task {}", e.pid));
@@ -233,7 +233,7 @@ mod tests {
             )
         };
         let [first, second] = [job(20, 10_000_020), job(10_000_020, 20_000_020)];
-        let (text, failed) = record(&format!("{begin}{first}{second}"));
+        let (text, failed) = record("bebs-credit", &format!("{begin}{first}{second}"));
         assert_eq!(failed, None);
         let runs = read_cpu_runs(&text).expect("a record");
         let found = validate_live(&runs[0], Span(1_000)).expect("a live run");
@@ -241,7 +241,43 @@ mod tests {
         assert_eq!((found.slices, found.jobs), (2, 2), "{text}");
         // It never blocked, so it would go on.
         let cut = first.replace("6 1000020 0 1 11 0 0\n", "");
-        let (_, failed) = record(&format!("{begin}{cut}{second}"));
+        let (_, failed) = record("bebs-credit", &format!("{begin}{cut}{second}"));
         assert!(failed.is_some_and(|why| why.contains("the policy picks task 1 for 1 ms")));
+    }
+
+    /// A task with 6 in 10 ms wakes under a later deadline than best effort has that runs, while a higher class waits. It
+    /// has had the CPU before, and takes 2 ms from the job.
+    ///
+    /// Fails when such decisions are replayed by deadline alone (the policy picks task 2), when the time in which the
+    /// higher class has the CPU is not recorded or begins with the first decision (the CPU idles), and when the order of
+    /// deadlines is asked of what runs beside it (the reserved task runs wrongly).
+    #[test]
+    fn reservations_may_precede_beside_a_higher_class() {
+        let ms = |ms: u64| ms * 1_000_000;
+        let joined = "0 5 0 2 12 20 0\n2 10 0 0 0 6000000 10000000\n1 10 0 1 11 0 0\n";
+        let runs = "5 20 0 2 12 0 0\n9 20 0 2 12 15000000 37500020\n";
+        // The higher class has the CPU from 1 to 3 ms and from 6 to 8.
+        let (at, until) = (ms(3), ms(6));
+        let stopped = format!("7 {} 0 2 12 999980 0\n12 {} 0 2 12 0 0\n", ms(1), ms(1));
+        let woken = format!("5 {at} 0 1 11 0 0\n14 {at} 0 1 11 6000000 13000000\n");
+        let job = format!(
+            "7 {until} 0 1 11 3000000 0\n14 {} 0 1 11 3000000 13000000\n7 {} 0 1 11 3000000 0\n6 {} 0 1 11 0 0\n\
+             9 {} 0 2 12 14000020 37500020\n",
+            ms(8),
+            ms(11),
+            ms(11),
+            ms(11)
+        );
+        let (text, failed) = record("bebs", &format!("{joined}{runs}{stopped}{woken}{job}"));
+        assert_eq!(failed, None);
+        assert!(text.contains("\nhigher-class,1000000,11000000\n"), "{text}");
+        let runs = read_cpu_runs(&text).expect("a record");
+        let found = validate_live(&runs[0], Span(1_000)).expect("a live run");
+        assert_eq!(found.illegal, None, "{text}");
+        let broken: Vec<String> = found.broken.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            broken,
+            ["a higher scheduling class wanted the CPU from 1 ms on, for 10 ms in all"]
+        );
     }
 }

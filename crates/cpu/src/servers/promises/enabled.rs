@@ -230,7 +230,8 @@ impl Servers {
         // Without reservations best effort waits for a task that is protected.
         let waits =
             self.rules.wakeup_granularity > Span::ZERO && self.ledger.reserved_bw() == Share::ZERO;
-        let may_be_late = lost_time || waits || self.ledger.is_constrained();
+        let passed_over = self.passed_over && kind == Kind::Shared;
+        let may_be_late = lost_time || waits || passed_over || self.ledger.is_constrained();
         let row = &mut self.promises.rows[s as usize];
         let row = row.get_or_insert_with(|| {
             let promise = Promise::starting(now, from);

@@ -301,6 +301,13 @@ LX_GLOBAL_FN u32 lx_protect_running(struct lx_servers *q __arg_nonnull, u64 now)
 	return 0;
 }
 
+/* Server i, which did not run before, is the one to run from now on. */
+LX_INLINE void lx_begin_turn(struct lx_servers *q, u64 now, u32 i)
+{
+	q->turn_began_at = now;
+	lx_server(q, i)->defers = 0;
+}
+
 /* Earliest deadline. Ties go to the server that is running; among BeRate servers, to the one that
  * ran last. */
 LX_INLINE u32 lx_pick_ready(struct lx_servers *q, u64 now)
@@ -310,10 +317,47 @@ LX_INLINE u32 lx_pick_ready(struct lx_servers *q, u64 now)
 
 	if (*running == LX_NONE || lx_heap_key(&q->ready, *running) != least) {
 		*running = lx_heap_top(&q->ready);
-		q->turn_began_at = now;
-		lx_server(q, *running)->defers = 0;
+		lx_begin_turn(q, now, *running);
 	}
 	return *running;
+}
+
+/* Picks among ready reservations alone, with ties as in lx_pick_ready; LX_NONE if none is ready. Used
+ * while a higher class leaves only a part of the CPU, where earliest deadlines would not isolate
+ * reservations from best effort, and from there on until no reservation is ready: then best effort
+ * that was passed over forgets what it is behind, or it would demand that from later jobs
+ * (crates/cpu/src/servers/precedence.rs). Takes time in proportion to the ready servers. */
+LX_GLOBAL_FN u32 lx_pick_reserved(struct lx_servers *q __arg_nonnull, u64 now)
+{
+	const struct lx_heap *h = &q->ready;
+	u64 key = LX_NEVER, seq = LX_NEVER;
+	u32 i, first = LX_NONE;
+
+	for (i = lx_zero; i < h->count && can_loop; i += 1 + lx_zero) {
+		const struct lx_node *n = lx_at(h->node, i);
+		/* Sequence numbers begin at one. */
+		u64 turn = n->entry == q->running ? 0 : n->seq;
+
+		if (lx_server(q, n->entry)->kind != LX_HARD ||
+		    n->key > key || (n->key == key && turn > seq))
+			continue;
+		first = n->entry;
+		key = n->key;
+		seq = turn;
+	}
+	if (first == LX_NONE) {
+		if (q->passed_over)
+			lx_reset_lag(q, now);
+		q->passed_over = 0;
+		return first;
+	}
+	q->passed_over |= lx_server(q, lx_heap_top(h))->kind == LX_BEST_EFFORT;
+	q->protected_until = 0;
+	if (first != q->running) {
+		q->running = first;
+		lx_begin_turn(q, now, first);
+	}
+	return first;
 }
 
 /* A preempted task of server i goes on without a pick: its turn begins. Returns true if that changed

@@ -81,7 +81,8 @@ struct lx_servers {
 	u32 nr_servers;
 	u32 nr_active;
 	u32 nr_departed;
-	u32 padding;
+	/* A reservation was picked before best effort with an earlier deadline (lx_pick_reserved). */
+	u32 passed_over;
 	/* Servers that count in the total weight and have not left. */
 	u32 active[LX_MAX_SERVERS];
 	struct lx_heap ready;

@@ -55,6 +55,17 @@ pub enum RunRow {
     Slice(RunSlice),
     /// A job ended, or did not.
     Job(RunJob),
+    /// A higher scheduling class waited for a live CPU.
+    HigherClass(HigherClass),
+}
+
+/// A time in which a higher scheduling class waited for a live CPU, or had it, while reservations preceded best effort.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HigherClass {
+    /// When the CPU last executed a task of the scheduler before.
+    pub from: Time,
+    /// The first decision without.
+    pub until: Time,
 }
 
 /// What a task asked for.
@@ -237,7 +248,7 @@ pub struct RunJob {
 }
 
 impl RunRow {
-    /// The instant of the row: the end of slices and jobs.
+    /// The instant of the row: the end of what takes time.
     pub fn at(&self) -> Time {
         match self {
             RunRow::Request(row) => row.at,
@@ -245,6 +256,7 @@ impl RunRow {
             RunRow::Server(row) => row.at,
             RunRow::Slice(row) => row.to,
             RunRow::Job(row) => row.end,
+            RunRow::HigherClass(row) => row.until,
         }
     }
 }

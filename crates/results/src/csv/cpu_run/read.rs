@@ -5,8 +5,8 @@ use laxity_core::{Span, Time};
 use super::super::RecordError;
 use super::super::read::fields;
 use super::{
-    CpuRunRecord, LiveRun, RequestRow, ResetRow, RunCharge, RunEvent, RunJob, RunKind, RunRow,
-    RunSlice, RunState, ServerRow, VERSION_LINE,
+    CpuRunRecord, HigherClass, LiveRun, RequestRow, ResetRow, RunCharge, RunEvent, RunJob, RunKind,
+    RunRow, RunSlice, RunState, ServerRow, VERSION_LINE,
 };
 
 /// The runs of a record, in its order.
@@ -70,7 +70,7 @@ pub fn read_cpu_runs(text: &str) -> Result<Vec<CpuRunRecord>, RecordError> {
                     RunRow::Request(r) => (r.task, 0),
                     RunRow::Slice(r) => (r.task, r.cpu),
                     RunRow::Job(r) => (r.task, 0),
-                    RunRow::Reset(_) | RunRow::Server(_) => (0, 0),
+                    RunRow::Reset(_) | RunRow::Server(_) | RunRow::HigherClass(_) => (0, 0),
                 };
                 if task as usize >= run.tasks.len().max(1) {
                     return Err(wrong("the number of a task above".to_owned()));
@@ -218,10 +218,18 @@ impl Fields<'_> {
                     ended: self.named(5, &[true, false], ended)?,
                 })
             }
+            "higher-class" => {
+                self.count(3)?;
+                let (from, until) = (time(1, "the begin")?, time(2, "the end")?);
+                if until < from {
+                    return Err(self.wrong("an end after the begin"));
+                }
+                RunRow::HigherClass(HigherClass { from, until })
+            }
             _ => {
-                return Err(
-                    self.wrong("policy, live, task, request, reset, server, slice, job or end")
-                );
+                let all =
+                    "policy, live, task, request, reset, server, slice, job, higher-class or end";
+                return Err(self.wrong(all));
             }
         })
     }
@@ -276,6 +284,7 @@ mod tests {
             RunRow::Slice(RunSlice { charge: RunCharge::Background, ..slice }),
             RunRow::Job(job),
             RunRow::Job(RunJob { deadline: Some(Time(9)), ended: true, ..job }),
+            RunRow::HigherClass(HigherClass { from: Time(2), until: Time(3) }),
         ]
     }
 
@@ -319,6 +328,7 @@ mod tests {
         assert_eq!(says("job,0,x,,1,ended"), "line 4: expected a whole number as the release");
         assert_eq!(says("job,0,1,,1,gone"), "line 4: expected one of ended unfinished");
         assert_eq!(says("live,0,0"), "line 4: expected 4 fields");
+        assert_eq!(says("higher-class,2,1"), "line 4: expected an end after the begin");
         assert_eq!(says("policy,cbs,0"), "line 4: expected end of the run before");
         let odd = error("laxity-cpu-run,1\nslice,1,2,0,0,0.0\n");
         assert_eq!(odd, "line 2: expected policy, which begins a run");

@@ -121,6 +121,11 @@ impl<W: Write> CpuRunWriter<W> {
                 column(out, r.end.0);
                 word(out, if r.ended { "ended" } else { "unfinished" });
             }
+            RunRow::HigherClass(r) => {
+                out.extend_from_slice(b"higher-class");
+                column(out, r.from.0);
+                column(out, r.until.0);
+            }
         }
         self.rows.end_line()
     }
