@@ -314,7 +314,8 @@ fn reservations_hold_on(processors: usize, policy: &str) {
 /// are on cores of their own, and none of their jobs is late beside 20 tasks that compute. A CPU that would idle steals
 /// a task of its own package, not one that waits in the other.
 ///
-/// Fails when any idle CPU will do (`scx_bpf_pick_idle_cpu`: 40 of 60 in the other package).
+/// Fails when any idle CPU will do (`scx_bpf_pick_idle_cpu`: 40 of 60 in the other package), and when one that would
+/// idle looks at the others by number, and a busy one takes all of them to share its cache: all three come from afar.
 #[test]
 fn eight_cpus_in_two_packages_are_used_as_they_are() {
     let smp = ["--smp", "8,sockets=2,cores=2,threads=2"];

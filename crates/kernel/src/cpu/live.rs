@@ -146,9 +146,9 @@ pub fn down() -> Result<(), CpuError> {
     }
     system::remove_pins()?;
     deadline_server::reset();
-    // The kernel detaches the scheduler asynchronously.
+    // The kernel detaches the scheduler asynchronously, and first its name.
     for _ in 0..100 {
-        if system::running()?.is_none_or(|name| !system::is_ours(&name)) {
+        if system::running()?.is_none_or(|name| !name.is_empty() && !system::is_ours(&name)) {
             return Ok(());
         }
         std::thread::sleep(POLL_INTERVAL);

@@ -265,24 +265,27 @@ fn inferred(status: &Status) -> Table {
 }
 
 fn reservations(status: &Status) -> Table {
-    let columns = vec![
+    let mut columns = vec![
         Column::text("Reserved for task"),
         Column::number("by user"),
         Column::number("on CPU"),
         Column::number("runtime (ms)"),
-        Column::number("overhead (us)"),
         Column::number("period (ms)"),
         Column::number("tasks"),
         Column::number("deadline misses"),
         Column::number("max lateness (us)"),
     ];
+    // Most machines have none.
+    let overheads = status.reservations.iter().any(|r| r.overhead_ns > 0);
+    if overheads {
+        columns.insert(4, Column::number("overhead (us)"));
+    }
     let rows = status.reservations.iter().map(|r| {
         let misses = r.deadline_misses.to_string();
-        let cells = vec![
+        let mut cells = vec![
             Cell::new(r.user.to_string()),
             Cell::new(r.cpu.to_string()),
             Cell::new(ms(r.runtime_ns)),
-            Cell::new(us(r.overhead_ns)),
             Cell::new(ms(r.period_ns)),
             Cell::new(r.tasks.to_string()),
             match r.deadline_misses {
@@ -291,6 +294,9 @@ fn reservations(status: &Status) -> Table {
             },
             Cell::new(us(r.max_lateness_ns)),
         ];
+        if overheads {
+            cells.insert(3, Cell::new(us(r.overhead_ns)));
+        }
         (r.task(), cells)
     });
     Table::new("Reservations", columns).group("", rows.collect())
