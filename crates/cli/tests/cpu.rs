@@ -330,8 +330,7 @@ mod live {
              laxity-cpu-reservations.service is inactive, success\n\
              enabled\nPolicy bebs-credit\n";
         assert!(enable.ends_with(active), "{enable}");
-        let reload =
-            "ended with 0\nlaxity-cpu.service is active, success\nenabled\nPolicy berate\n";
+        let reload = "ended with 0\nlaxity-cpu.service is active, success\nenabled\nPolicy berate\neach runtime gets 4 us more\n";
         assert_eq!(part(&text, "reload"), reload);
         let rtkit = part(&text, "rtkit");
         let states = "laxity-rtkit.service is active, success\nrtkit-daemon.service is active, success\ngranted\n";
@@ -340,12 +339,12 @@ mod live {
         let reservations = part(&text, "reservations");
         let known = "laxity-cpu-reservations.service is active, success\nit is known\nunseen ";
         let refused =
-            "needs 30.000 % of a CPU; your user has 0.000 % of the 25.000 % that it may have; ";
+            "needs 30.040 % of a CPU with the 0.004 ms of overheads added to each runtime; ";
         assert_contains(reservations, &[known, refused]);
         assert_eq!(number(reservations, "jobs", "missed"), 0, "{reservations}");
         // On Linux 7, and the service may write there.
         if let Some(size) = reservations.lines().find_map(|l| l.strip_prefix("server ")) {
-            assert_eq!(size, "1250000 5000000", "{reservations}");
+            assert_eq!(size, "251000 1000000", "{reservations}");
         }
         let deadline = part(&text, "deadline");
         let steps = [

@@ -40,10 +40,12 @@ with_status systemctl enable --now laxity-cpu.service laxity-cpu-reservations.so
 states laxity-cpu.service laxity-cpu-reservations.socket laxity-cpu-reservations.service
 scheduler
 echo "== reload"
-echo LAXITY_CPU_POLICY=berate >/etc/laxity/cpu.env
+printf '%s\n' LAXITY_CPU_POLICY=berate 'LAXITY_CPU_UP_OPTIONS=--overhead switch=1us --overhead release=2us' \
+    >/etc/laxity/cpu.env
 with_status systemctl reload laxity-cpu.service
 states laxity-cpu.service
 scheduler
+laxity cpu status | grep -o 'each runtime gets 4 us more'
 echo "== rtkit"
 # A bus as systemd knows it, with the policy of the test.
 printf '%s\n' '[Socket]' ListenStream=/run/dbus/system_bus_socket >/etc/systemd/system/dbus.socket
