@@ -160,54 +160,81 @@ fn medians(beginnings: &[Vec<Metric>]) -> Vec<Metric> {
     first.iter().filter_map(median).collect()
 }
 
+/// The outputs of machines, each read once.
+struct Outputs<'a> {
+    results: &'a Path,
+    read: BTreeMap<String, Output>,
+}
+
+impl Outputs<'_> {
+    /// The output in a folder; `None` if there is none. What it lacks as a whole goes to `all`.
+    fn of(&mut self, folder: String, scheduler: &str, all: &mut All) -> Option<&Output> {
+        if !self.read.contains_key(&folder) {
+            let text = fs::read_to_string(self.results.join(&folder).join("output")).ok()?;
+            let output = runs::read(&text);
+            all.lacking.extend(output.refused.clone().map(|why| (scheduler.to_owned(), why)));
+            all.complaints
+                .extend(output.complaint.clone().map(|what| (scheduler.to_owned(), what)));
+            self.read.insert(folder.clone(), output);
+        }
+        self.read.get(&folder)
+    }
+}
+
+/// Metrics; late reserved jobs, reserved jobs, and late periods of reservations.
+type Measured = (Vec<Metric>, [u64; 3]);
+
+/// The results of a test with one beginning, or why there are none; `None` if it was not run.
+fn measured(test: &Test, output: &Output) -> Option<Result<Measured, String>> {
+    let runs: Vec<&Run> =
+        test.calls.iter().map(|call| output.runs.get(call)).collect::<Option<_>>()?;
+    if let Some(why) = runs.iter().find_map(|run| run.lacks.clone()) {
+        return Some(Err(why));
+    }
+    let metrics = means(&runs);
+    if !metrics.iter().any(|m| m.name == test.drawn) {
+        return Some(Err(NO_RESULT.to_owned()));
+    }
+    let sum = |of: fn(&Run) -> u64| runs.iter().map(|run| of(run)).sum();
+    Some(Ok((metrics, [sum(|r| r.hard_missed), sum(|r| r.hard_jobs), sum(|r| r.late_periods)])))
+}
+
 fn collect(groups: &[Group], beginnings: u32, results: &Path) -> Result<All, String> {
     let mut all = All::default();
-    let mut outputs = BTreeMap::<String, Output>::new();
+    let mut outputs = Outputs { results, read: BTreeMap::new() };
     for group in groups {
         for test in &group.tests {
             for scheduler in group.schedulers.iter().copied() {
                 if !group.of(scheduler).any(|t| t.name == test.name) {
                     continue;
                 }
-                let (mut metrics, mut hard, mut late_periods) = (Vec::new(), (0, 0), 0);
-                let mut why = None;
+                let (mut metrics, mut sums, mut lacks) = (Vec::new(), [0; 3], None);
                 for beginning in 1..=beginnings {
                     let folder = folder(group, scheduler, beginning);
-                    let file = results.join(&folder).join("output");
-                    let Ok(text) = fs::read_to_string(&file) else { continue };
-                    let new = !outputs.contains_key(&folder);
-                    let output = outputs.entry(folder).or_insert_with(|| runs::read(&text));
-                    if let (true, Some(why)) = (new, &output.refused) {
-                        all.lacking.push((scheduler.to_owned(), why.clone()));
-                    }
-                    if let (true, Some(what)) = (new, &output.complaint) {
-                        all.complaints.push((scheduler.to_owned(), what.clone()));
-                    }
-                    let found: Option<Vec<&Run>> =
-                        test.calls.iter().map(|c| output.runs.get(c)).collect();
-                    let Some(found) = found else { continue };
-                    if let Some(lacks) = found.iter().find_map(|r| r.lacks.clone()) {
-                        why = Some(lacks);
-                        continue;
-                    }
-                    let sum = |of: fn(&Run) -> u64| found.iter().map(|r| of(r)).sum::<u64>();
-                    hard = (hard.0 + sum(|r| r.hard_missed), hard.1 + sum(|r| r.hard_jobs));
-                    late_periods += sum(|r| r.late_periods);
-                    let means = means(&found);
-                    match means.iter().any(|m| m.name == test.drawn) {
-                        true => metrics.push(means),
-                        false => why = Some(NO_RESULT.to_owned()),
+                    let output = outputs.of(folder, scheduler, &mut all);
+                    match output.and_then(|output| measured(test, output)) {
+                        Some(Ok((found, counts))) => {
+                            metrics.push(found);
+                            sums.iter_mut().zip(counts).for_each(|(sum, n)| *sum += n);
+                        }
+                        Some(Err(why)) => lacks = Some(why),
+                        None => {}
                     }
                 }
-                if let Some(why) = why {
-                    all.lacking.push((format!("{scheduler}, {}", test.name), why));
-                }
+                let name = format!("{scheduler}, {}", test.name);
+                all.lacking.extend(lacks.map(|why| (name, why)));
                 if metrics.is_empty() {
                     continue;
                 }
-                let (beginnings, metrics) = (metrics.len(), medians(&metrics));
-                let test = test.clone();
-                all.rows.push(Row { scheduler, test, metrics, beginnings, hard, late_periods });
+                let [hard_missed, hard_jobs, late_periods] = sums;
+                all.rows.push(Row {
+                    scheduler,
+                    test: test.clone(),
+                    beginnings: metrics.len(),
+                    metrics: medians(&metrics),
+                    hard: (hard_missed, hard_jobs),
+                    late_periods,
+                });
             }
         }
     }

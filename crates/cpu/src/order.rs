@@ -62,15 +62,23 @@ impl Order {
     /// Chooses the competitor that runs from now on.
     #[inline]
     pub(crate) fn choose(&mut self) -> Option<u32> {
-        let (deadline, first) = self.queue.first()?;
-        let stays = self.running.filter(|r| self.queue.key(*r) == Some(deadline));
-        self.running = Some(stays.unwrap_or(first));
-        self.running
+        let first = self.queue.first()?;
+        self.choose_first(first, |_| true)
     }
 
     /// The same among those competitors that pass; `None` and no change if none does.
     pub(crate) fn choose_of(&mut self, passes: impl Fn(u32) -> bool) -> Option<u32> {
-        let (deadline, first) = self.queue.first_of(&passes)?;
+        let first = self.queue.first_of(&passes)?;
+        self.choose_first(first, passes)
+    }
+
+    /// Chooses the first one, or the running one if its deadline is the same.
+    #[inline]
+    fn choose_first(
+        &mut self,
+        (deadline, first): (u64, u32),
+        passes: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
         let stays = self.running.filter(|r| passes(*r) && self.queue.key(*r) == Some(deadline));
         self.running = Some(stays.unwrap_or(first));
         self.running

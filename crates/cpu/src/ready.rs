@@ -219,9 +219,7 @@ impl Ready {
             }
         }
     }
-}
 
-impl Ready {
     /// As [`pick`](Self::pick) of one CPU among those that pass; `None` and no change if none does, or on several
     /// CPUs.
     pub(crate) fn pick_of(&mut self, passes: impl Fn(u32) -> bool) -> Option<(Option<u32>, u32)> {

@@ -96,8 +96,9 @@ fn kernel_decisions_replay(name: &str, run_hooks: bool) {
     let events: Vec<Event> = part(&text, "events").lines().map(event).collect();
     let joined = execution_is_charged_before_shares_change(&events);
     eprintln!("{name}: {joined} joined beside another and reservations");
-    // Four and more on Linux 6.18, one on 7.3, where the tasks begin at other times.
-    assert!(joined > 0, "{name}: {joined}");
+    // On Linux 7.3 the tasks begin at other times.
+    let least = if std::env::var_os("LAXITY_KERNEL").is_some() { 1 } else { 4 };
+    assert!(joined >= least, "{name}: {joined}");
 
     let mut again = Again::new(fresh(name));
     for event in &events {

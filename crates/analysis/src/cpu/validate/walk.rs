@@ -57,12 +57,10 @@ pub fn judge(run: &CpuRunRecord, rules: CpuRules) -> CpuValidation {
         }
     }
     slices.iter_mut().for_each(|all| all.sort_by_key(|slice| (slice.from, slice.to)));
-    let mut higher: Vec<HigherClass> = Vec::new();
-    for row in &run.rows {
-        if let RunRow::HigherClass(row) = row {
-            higher.push(*row);
-        }
-    }
+    let higher = run.rows.iter().filter_map(|row| match row {
+        RunRow::HigherClass(row) => Some(*row),
+        _ => None,
+    });
     let mut walk = Walk {
         run,
         rules,
@@ -70,7 +68,7 @@ pub fn judge(run: &CpuRunRecord, rules: CpuRules) -> CpuValidation {
         next: vec![0; slices.len()],
         tasks: vec![Task::default(); run.tasks.len()],
         homes: vec![None; run.tasks.len()],
-        higher,
+        higher: higher.collect(),
         delayed_until: vec![None; run.tasks.len()],
         found: CpuValidation {
             slices: slices.iter().map(Vec::len).sum(),

@@ -9,14 +9,13 @@ pub use enabled::*;
 mod enabled {
     use std::time::Duration;
 
-    use laxity_core::OptionValue;
     use laxity_cpu::{Reservation, Share};
     use laxity_kernel::cpu::record::Event;
-    use laxity_kernel::cpu::{self, CpuError, Overheads, ReservationBackend, SchedulerClient};
+    use laxity_kernel::cpu::{self, CpuError, Policy, ReservationBackend, SchedulerClient};
 
     use crate::failure::Failure;
     use crate::live::cpu::status::{
-        self, CpuMax, CpuStatus, DeadlineServer, Inferred, ReservationStatus, STATUS_VERSION,
+        CpuMax, CpuStatus, DeadlineServer, Inferred, Overheads, ReservationStatus, STATUS_VERSION,
         Status,
     };
     use crate::live::cpu::task_name;
@@ -53,34 +52,13 @@ mod enabled {
     }
 
     /// Returns the previous policy.
-    pub fn up(
-        policy: &str,
-        settings: &[(String, OptionValue)],
-        overheads: Option<Overheads>,
-    ) -> Result<Option<&'static str>, Failure> {
-        Ok(cpu::up(&configured(policy, settings, overheads)?)?)
+    pub fn up(policy: &Policy) -> Result<Option<&'static str>, Failure> {
+        Ok(cpu::up(policy)?)
     }
 
     /// Starts the scheduler, recorded for `length`; [`Recorder::record`] without a length gives the events.
-    pub fn up_recorded(
-        policy: &str,
-        settings: &[(String, OptionValue)],
-        overheads: Option<Overheads>,
-        length: Duration,
-    ) -> Result<(), Failure> {
-        Ok(cpu::up_recorded(&configured(policy, settings, overheads)?, length)?)
-    }
-
-    fn configured(
-        policy: &str,
-        settings: &[(String, OptionValue)],
-        overheads: Option<Overheads>,
-    ) -> Result<cpu::Policy, CpuError> {
-        let policy = cpu::Policy::configured(policy, settings)?;
-        Ok(match overheads {
-            Some(overheads) => policy.with_overheads(overheads),
-            None => policy,
-        })
+    pub fn up_recorded(policy: &Policy, length: Duration) -> Result<(), Failure> {
+        Ok(cpu::up_recorded(policy, length)?)
     }
 
     pub fn down() -> Result<(), Failure> {
@@ -148,8 +126,8 @@ mod enabled {
         }
     }
 
-    fn to_status(found: &cpu::Status) -> Status {
-        let cpus = found.cpus.iter().map(|c| CpuStatus {
+    fn to_status(status: &cpu::Status) -> Status {
+        let cpus = status.cpus.iter().map(|c| CpuStatus {
             cpu: c.cpu,
             reserved: c.reserved.0 as f64 / Share::ONE.0 as f64,
             servers: c.servers,
@@ -162,7 +140,7 @@ mod enabled {
             deadline_server: cpu::deadline_server(c.cpu)
                 .map(|s| DeadlineServer { runtime_ns: s.runtime.0, period_ns: s.period.0 }),
         });
-        let reservations = found.reservations.iter().map(|r| ReservationStatus {
+        let reservations = status.reservations.iter().map(|r| ReservationStatus {
             pid: r.pid,
             user: r.owner,
             cpu: r.placed.cpu,
@@ -179,7 +157,7 @@ mod enabled {
                 .filter(|quota| !quota.allows(&r.placed.requested()))
                 .map(cpu_max),
         });
-        let inferred = found.inferred.iter().map(|t| Inferred {
+        let inferred = status.inferred.iter().map(|t| Inferred {
             pid: t.pid,
             name: task_name(t.pid).unwrap_or_default(),
             cpu: t.cpu,
@@ -190,18 +168,18 @@ mod enabled {
         inferred.sort_by(|a, b| b.budget_ns.cmp(&a.budget_ns).then(a.pid.cmp(&b.pid)));
         Status {
             version: STATUS_VERSION,
-            policy: found.policy.clone(),
-            overheads: status::Overheads {
-                switch_ns: found.overheads.switch.0,
-                release_ns: found.overheads.release.0,
-                per_job_ns: found.overheads.per_job().0,
+            policy: status.policy.clone(),
+            overheads: Overheads {
+                switch_ns: status.overheads.switch.0,
+                release_ns: status.overheads.release.0,
+                per_job_ns: status.overheads.per_job().0,
             },
-            options: found.options.iter().map(|(o, v)| ((*o).into(), v.to_string())).collect(),
+            options: status.options.iter().map(|(o, v)| ((*o).into(), v.to_string())).collect(),
             cpus: cpus.collect(),
             reservations: reservations.collect(),
             inferred,
-            unaccounted: found.unaccounted,
-            misplaced_runs: found.misplaced_runs,
+            unaccounted: status.unaccounted,
+            misplaced_runs: status.misplaced_runs,
             cpu_max: Vec::new(),
         }
     }
@@ -223,25 +201,16 @@ mod disabled {
 
     use laxity_cpu::Reservation;
     use laxity_kernel::cpu::record::Event;
-    use laxity_kernel::cpu::{Overheads, ReservationBackend};
+    use laxity_kernel::cpu::{Policy, ReservationBackend};
 
     use crate::failure::Failure;
     use crate::live::cpu::status::{CpuMax, Status};
 
-    pub fn up(
-        _: &str,
-        _: &[(String, laxity_core::OptionValue)],
-        _: Option<Overheads>,
-    ) -> Result<Option<&'static str>, Failure> {
+    pub fn up(_: &Policy) -> Result<Option<&'static str>, Failure> {
         Failure::without_kernel_for_cpus()
     }
 
-    pub fn up_recorded(
-        _: &str,
-        _: &[(String, laxity_core::OptionValue)],
-        _: Option<Overheads>,
-        _: Duration,
-    ) -> Result<(), Failure> {
+    pub fn up_recorded(_: &Policy, _: Duration) -> Result<(), Failure> {
         Failure::without_kernel_for_cpus()
     }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use laxity_core::Histogram;
@@ -120,7 +120,11 @@ pub fn run(args: &MeasureArgs) -> Result<(), Failure> {
 fn on_thread(
     measure: impl FnOnce() -> io::Result<Histogram> + Send + 'static,
 ) -> io::Result<Histogram> {
-    thread::spawn(measure).join().unwrap_or_else(|_| Err(io::Error::other("a thread ended early")))
+    joined(thread::spawn(measure))
+}
+
+fn joined<T>(thread: JoinHandle<io::Result<T>>) -> io::Result<T> {
+    thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread ended early")))
 }
 
 fn allowed() -> io::Result<Vec<u32>> {
@@ -183,7 +187,7 @@ fn switches(cpu: u32) -> io::Result<Histogram> {
         samples.record(switch);
     }
     drop(there_write);
-    echo.join().unwrap_or_else(|_| Err(io::Error::other("a thread ended early")))?;
+    joined(echo)?;
     Ok(samples)
 }
 
@@ -226,7 +230,7 @@ fn releases(cpu: u32, other: Option<u32>) -> io::Result<Histogram> {
     }
     over.store(true, Ordering::Release);
     arm(1)?;
-    sleeper.join().unwrap_or_else(|_| Err(io::Error::other("a thread ended early")))?;
+    joined(sleeper)?;
     Ok(samples)
 }
 
@@ -262,8 +266,10 @@ fn l2_cache(cpu: u32) -> Option<usize> {
 }
 
 fn text(measured: &Measured) -> String {
-    let mut rows = vec![("switch", measured.switch, String::new())];
-    rows.push(("release", measured.release, String::new()));
+    let mut rows = vec![
+        ("switch", measured.switch, String::new()),
+        ("release", measured.release, String::new()),
+    ];
     if let Some(m) = &measured.migration {
         let what = format!(", to CPU {} with {} KiB in use", m.to, m.working_set >> 10);
         rows.push(("migration", m.cost, what));

@@ -31,8 +31,7 @@ pub fn run(command: &CpuCommand) -> Result<ExitCode, Failure> {
             return run_record::run(args, file);
         }
         CpuCommand::Up(args) => {
-            let before =
-                backend::up(&args.policy, &settings::parse(args)?, settings::overheads(args)?)?;
+            let before = backend::up(&settings::policy(args)?)?;
             let instead = before.map_or(String::new(), |b| format!(" instead of {b}"));
             warning::say(format!("policy {} schedules the CPUs{instead}", args.policy));
         }

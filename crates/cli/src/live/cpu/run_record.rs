@@ -11,9 +11,9 @@ use std::process::ExitCode;
 
 use laxity_core::{OptionValue, Span, Time};
 use laxity_cpu::TaskId;
+use laxity_kernel::cpu::Policy;
 use laxity_kernel::cpu::record::{Event, EventKind};
 use laxity_kernel::cpu::replay::{FIRST_PLACE, Replay, ReplayError};
-use laxity_kernel::cpu::{CpuError, Policy};
 use laxity_results::csv::cpu_run::{CpuRunWriter, LiveRun, RunRow};
 use laxity_sim::cpu::ChargedRun;
 
@@ -30,9 +30,7 @@ const MOST_EVENTS: usize = 2_000_000;
 /// Starts the scheduler, records, and writes the record.
 pub fn run(args: &UpArgs, path: &Path) -> Result<ExitCode, Failure> {
     let duration = record::duration(&args.duration)?;
-    let (settings, overheads) = (settings::parse(args)?, settings::overheads(args)?);
-    let policy = Policy::configured(&args.policy, &settings)
-        .map_err(|error: CpuError| Failure::Input(error.to_string()))?;
+    let policy = settings::policy(args)?;
     if policy.berate().is_some() {
         return Err(Failure::Input(
             "--record: best effort under berate has no servers with deadlines, so its runs cannot be judged; \
@@ -43,7 +41,7 @@ pub fn run(args: &UpArgs, path: &Path) -> Result<ExitCode, Failure> {
     let named = |error: &io::Error| Failure::write(&path.display().to_string(), error);
     let (file, pending) = Pending::create(path)?;
     let control = interrupt::control();
-    backend::up_recorded(&args.policy, &settings, overheads, duration)?;
+    backend::up_recorded(&policy, duration)?;
     warning::say(format!("policy {} schedules the CPUs, and is recorded", args.policy));
     let recorder = Recorder::open()?;
     let mut cpus: BTreeMap<u32, Vec<Event>> = BTreeMap::new();

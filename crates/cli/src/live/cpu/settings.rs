@@ -1,28 +1,30 @@
-//! Options of the policy of live CPUs, as the command line has them.
+//! The policy of live CPUs, its options and the overheads of the machine, as the command line has them.
 
 use laxity_core::{OptionKind, OptionValue};
 use laxity_cpu::registry;
-use laxity_kernel::cpu::{MAX_OVERHEAD, Overheads};
+use laxity_kernel::cpu::{CpuError, MAX_OVERHEAD, Overheads, Policy};
 use laxity_scenario::quantity;
 
 use super::args::UpArgs;
 use crate::failure::Failure;
 
-/// Reads `OPTION=VALUE` for each setting, in order. Whether the value is in range, and whether the kernel
-/// runs the policy with it, is checked later.
-pub fn parse(args: &UpArgs) -> Result<Vec<(String, OptionValue)>, Failure> {
-    args.settings.iter().map(|text| setting(&args.policy, text)).collect()
-}
-
-/// Reads `KIND=TIME` for each overhead; `None` without any.
-pub fn overheads(args: &UpArgs) -> Result<Option<Overheads>, Failure> {
+/// The policy of `cpu up`.
+pub fn policy(args: &UpArgs) -> Result<Policy, Failure> {
+    let settings: Result<Vec<_>, Failure> =
+        args.settings.iter().map(|text| setting(&args.policy, text)).collect();
+    let policy = Policy::configured(&args.policy, &settings?)
+        .map_err(|error: CpuError| Failure::Input(error.to_string()))?;
+    if args.overheads.is_empty() {
+        return Ok(policy);
+    }
     let mut overheads = Overheads::default();
     for text in &args.overheads {
         overhead(&mut overheads, text)?;
     }
-    Ok((!args.overheads.is_empty()).then_some(overheads))
+    Ok(policy.with_overheads(overheads))
 }
 
+/// Reads `KIND=TIME`.
 fn overhead(overheads: &mut Overheads, text: &str) -> Result<(), Failure> {
     let wrong = |why: String| Failure::Input(format!("--overhead {text}: {why}"));
     let (kind, time) = text
@@ -44,6 +46,7 @@ fn overhead(overheads: &mut Overheads, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Reads `OPTION=VALUE`. Whether the value is in range is checked later.
 fn setting(policy: &str, text: &str) -> Result<(String, OptionValue), Failure> {
     let wrong = |why: String| Failure::Input(format!("--set {text}: {why}"));
     let (name, value) = text
@@ -74,11 +77,15 @@ mod tests {
 
     use super::*;
 
-    fn parsed(text: &str) -> Result<(String, OptionValue), String> {
-        setting("bebs-credit", text).map_err(|failure| match failure {
+    fn why(failure: Failure) -> String {
+        match failure {
             Failure::Input(why) => why,
             _ => "another kind of failure".to_owned(),
-        })
+        }
+    }
+
+    fn parsed(text: &str) -> Result<(String, OptionValue), String> {
+        setting("bebs-credit", text).map_err(why)
     }
 
     /// Fails when an unknown option, or a value without a unit, is accepted.
@@ -105,10 +112,7 @@ mod tests {
     fn overheads_are_parsed() {
         let parsed = |text: &str| {
             let mut overheads = Overheads::default();
-            overhead(&mut overheads, text).map(|()| overheads).map_err(|failure| match failure {
-                Failure::Input(why) => why,
-                _ => "another kind of failure".to_owned(),
-            })
+            overhead(&mut overheads, text).map(|()| overheads).map_err(why)
         };
         let switch = parsed("switch=6us").expect("an overhead");
         assert_eq!(switch, Overheads { switch: Span(6_000), ..Overheads::default() });

@@ -233,8 +233,8 @@ LX_INLINE int lx_takes_turn(const struct lx_survey *s, struct lx_balance *b)
 	       s->now >= s->giver_turned + LX_TURN_NS;
 }
 
-/* The CPU has tried to take a turn. If it has failed for as long as a turn, the turn passes to
- * another. */
+/* The CPU has tried to take a turn. If it has failed for as long as a turn, it waits for another one,
+ * and others may take this one. */
 LX_INLINE void lx_turn_tried(struct lx_balance *b, struct lx_balance *giver, int is_taken, u64 now)
 {
 	u64 failed = lx_seen_for(&b->failed_since, !is_taken, now);
