@@ -49,7 +49,13 @@ fn table(rows: &[&Row]) -> Table {
         };
         (row.scheduler.to_owned(), metrics.iter().map(cell).collect())
     });
-    Table::new(rows[0].test.title, columns).group("", lines.collect())
+    let many = rows.iter().filter(|row| row.beginnings > 1);
+    let many = many.map(|row| format!("{} of {}", row.scheduler, row.beginnings));
+    let mut note = many.collect::<Vec<_>>().join(", ");
+    if !note.is_empty() {
+        note = format!("Medians over beginnings: {note}.");
+    }
+    Table::new(rows[0].test.title, columns).group("", lines.collect()).noted(note)
 }
 
 /// A bar for each scheduler.

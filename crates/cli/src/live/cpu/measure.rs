@@ -276,7 +276,8 @@ fn text(measured: &Measured) -> String {
     }
     let us = |ns: u64| format!("{:.1}", ns as f64 / 1e3);
     let mut text = format!(
-        "# On CPU {}, in us. The values are 99.9th percentiles.\n[overheads]\n",
+        "# On CPU {}, in us. The values are 99.9th percentiles, and other tasks disturb them: measure on an idle \
+         machine.\n[overheads]\n",
         measured.cpu
     );
     for (kind, cost, what) in &rows {
