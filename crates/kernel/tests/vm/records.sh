@@ -32,6 +32,7 @@ for policy; do
 done
 # The recorder stands still while more happens than it has place for: a byte goes to and fro 15,000 times, with some
 # ten events each, and 75,000 have place.
+rm /tmp/recorded
 laxity cpu up --policy bebs --record /tmp/gap.csv --duration 5min >/tmp/recorded 2>&1 &
 recorder=$!
 wait_for grep -q recorded /tmp/recorded
