@@ -2,7 +2,7 @@
 # Runs in the virtual machine, on two processors, under each policy named: records both CPUs while two reservations
 # hold, one of which changes, beside best effort; `laxity validate` judges the record, also with one budget changed.
 # The last record has a gap. The emulator runs the processors in turns of at most 1 ms, and one out of turn executes
-# nothing while its clock runs on: a job of 2 ms has needed 7 ms, so jobs have a quarter of their budgets at most.
+# nothing while its clock runs on. Jobs of 2 ms have been charged 7 ms, so these need a quarter of their budgets at most.
 set -eu
 # shellcheck source=vm/guest/checks.sh
 . ./checks.sh
