@@ -587,7 +587,7 @@ mod live {
         let jobs = jobs.and_then(|(_, jobs)| jobs.parse::<u32>().ok());
         assert!(jobs.is_some_and(|jobs| jobs > 300), "{judged}");
         for (changed, cause) in [
-            ("another task", "its server was not ready"),
+            ("another server", "its server was not ready"),
             ("another time", "not a legal run of EDF servers"),
             ("another deadline", "and its server at"),
             ("another budget", "had no budget left"),
