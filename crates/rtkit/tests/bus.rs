@@ -4,6 +4,7 @@
 mod broker;
 mod support;
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -43,10 +44,20 @@ impl Sleeper {
         Sleeper { tid: tid.recv().expect("an id"), _stop: stop, thread: Some(thread) }
     }
 
+    /// Returns when the kernel has no such thread any more, which may be after it is joined.
     fn end(mut self) {
-        let thread = self.thread.take();
+        let (tid, thread) = (self.tid, self.thread.take());
         drop(self);
         thread.expect("a thread").join().expect("its end");
+        let entry = format!("/proc/self/task/{tid}");
+        let ended = (0..6000).any(|_| {
+            let gone = !Path::new(&entry).exists();
+            if !gone {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            gone
+        });
+        assert!(ended, "thread {tid} was joined and is still there");
     }
 }
 
