@@ -218,20 +218,22 @@ with_status wait $recorder
 wait
 cat /tmp/recorded
 echo "== judged"
-with_status laxity validate /tmp/run.csv
+# What the kernel does not preempt takes the emulator more than the 200 us tolerated otherwise.
+judge() { with_status laxity validate --tolerance 1ms "$1"; }
+judge /tmp/run.csv
 # changed CONDITION CHANGE: the same with the first such line changed.
 changed() {
     awk -F , -v OFS=, -v CONVFMT=%d "!done && ($1) { done = 1; $2 } { print }" /tmp/run.csv >/tmp/changed.csv
-    with_status laxity validate /tmp/changed.csv
+    judge /tmp/changed.csv
 }
 server=$(awk -F , '$1 == "server" && $8 == "hard" && $7 == "ready" { print $5 "." $6 }' /tmp/run.csv | tail -n 1)
 echo "== another server"
 # No server has this number: one that exists may be ready, with a later deadline.
 # shellcheck disable=SC2016 # awk's own variables
-changed "\$1 == \"slice\" && \$6 == \"$server\" && \$3 - \$2 > 1000000" '$6 = "0.99999"'
+changed "\$1 == \"slice\" && \$6 == \"$server\" && \$3 - \$2 > 1500000" '$6 = "0.99999"'
 echo "== another time"
 # shellcheck disable=SC2016 # awk's own variables
-changed "\$1 == \"slice\" && \$6 == \"$server\" && \$3 - \$2 > 1000000" '$2 -= 3000000; $3 -= 3000000'
+changed "\$1 == \"slice\" && \$6 == \"$server\" && \$3 - \$2 > 1500000" '$2 -= 3000000; $3 -= 3000000'
 # The first jobs start the program, which may need more than it reserved.
 # shellcheck disable=SC2016 # awk's own variables
 woken='$1 == "server" && $4 == "wake" && $7 == "ready" && $8 == "hard" && n++ > 50'
