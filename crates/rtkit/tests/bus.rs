@@ -50,14 +50,11 @@ impl Sleeper {
         drop(self);
         thread.expect("a thread").join().expect("its end");
         let entry = format!("/proc/self/task/{tid}");
-        let ended = (0..6000).any(|_| {
-            let gone = !Path::new(&entry).exists();
-            if !gone {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            gone
-        });
-        assert!(ended, "thread {tid} was joined and is still there");
+        let mut tries = 0..6000;
+        while Path::new(&entry).exists() {
+            assert!(tries.next().is_some(), "thread {tid} was joined and is still there");
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 }
 

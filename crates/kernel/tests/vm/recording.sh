@@ -6,8 +6,7 @@
 # beside 10 ms every 40 ms. The PIDs are in `recorder`, `one` and `two`.
 record_reserved() {
     rm -f /tmp/over /tmp/recorded
-    # The kernel does not preempt the copy of a huge page, which the emulator needs longer for than `laxity validate`
-    # tolerates.
+    # The kernel does not preempt the copy of a huge page, 0.8 ms in the emulator.
     echo never >/sys/kernel/mm/transparent_hugepage/enabled
     work=${3:-2000}
     # Before other tasks compute: the verifier needs some time.
