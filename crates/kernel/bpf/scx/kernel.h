@@ -251,8 +251,10 @@ bool scx_bpf_task_set_dsq_vtime(struct task_struct *p, u64 vtime) __ksym __weak;
 /* Returns true unless a task is certainly executing outside of interrupts. */
 LX_INLINE int lx_in_interrupt(void)
 {
-	/* Soft interrupts served, and the counts of hard and non-maskable ones. */
-	const int interrupts = 0x100 | 0xff0000;
+	/* Soft interrupts served, and the counts of hard and non-maskable ones: in bits 16 to 23 up
+	 * to 6.18, in bits 24 to 30 on 7.3, where those below count how often interrupts are
+	 * disabled. Bit 31 asks for a reschedule. */
+	const int interrupts = 0x100 | 0x7fff0000;
 	const int *count;
 
 	if (!bpf_ksym_exists(&__preempt_count))
