@@ -52,7 +52,8 @@ fn is_kept(part: &str, jobs: &str) {
 /// 5 ms late: no job ends, and the kernel ejects the scheduler for a stall, as `status` then says; and on
 /// Linux 7.3, when the kernel's deadline server keeps its own size, when best effort precedes reservations by deadline
 /// beside a real-time task (without `lx_higher_class_waits`), and when the server goes on after its runtime (without
-/// `lx_server_runtime` the real-time task gets 36 to 43 % under `bebs`).
+/// `lx_server_runtime` the real-time task gets 36 to 43 % under `bebs`), and when the server finds no task (a decision
+/// without a reservation that goes on without budget: the real-time task gets all, jobs take up to 1.4 s).
 #[test]
 fn reservations_hold_and_best_effort_responds_quickly() {
     let Some(text) = run("cpu.sh", &[], &[]) else { return };
@@ -101,6 +102,11 @@ fn reservations_hold_and_best_effort_responds_quickly() {
             // Of a second, of which the server has a quarter.
             let fifo = number(beside, &format!("{policy} fifo"), "got_ms");
             assert!(fifo >= 500, "{fifo} ms: {beside}");
+            // The deadline server goes on where only a reservation without budget is runnable.
+            let longest = number(beside, &format!("{policy} beyond jobs"), "max_us");
+            assert!(longest < 500_000, "{longest} us: {beside}");
+            let fifo = number(beside, &format!("{policy} fifo alone"), "got_ms");
+            assert!(fifo >= 700, "{fifo} ms: {beside}");
         }
         assert_eq!(beside.matches("\nserver 50000000 1000000000\n").count(), 3, "{beside}");
     }
@@ -445,14 +451,16 @@ fn six_thousand_changes_on_four_cpus_lose_no_task() {
 /// (`lx_higher_class_runs`: 1.5 s instead of 0.6), when reservations make up for all lost time
 /// (`lx_next_release`), when blocked tasks are not detected (without `lx_update_blocked` answers
 /// take up to 0.1 s), and when tasks other than the next in order are parked (without
-/// `lx_heap_is_second` over 1 s).
+/// `lx_heap_is_second` over 1 s). On 7.3 also when interrupts are not recognised (`lx_in_interrupt` without bits 24
+/// to 30: each wake-up by a timer defers to the task that runs, and answers take 0.35 ms on average).
 fn run_state_is_inferred(policy: &str, run_hooks: bool) {
     let run_hooks = if run_hooks { "1" } else { "0" };
     let Some(text) = run("run_state.sh", &[policy, run_hooks], &[]) else { return };
     is_kept(part(&text, "above"), "periodic jobs");
     for phase in ["above", "alone"] {
-        let got = number(part(&text, phase), "held hogs", "got_ms");
-        assert!((590..=610).contains(&got), "{phase}: {text}");
+        let got = number(part(&text, phase), "held rounds", "rounds");
+        let permille = got * 1000 / (3 * number(&text, "all rounds", "rounds"));
+        assert!((197..=203).contains(&permille), "{phase}: {text}");
     }
     let lost = part(&text, "lost");
     assert!(number(lost, "respond jobs", "max_us") > 500_000, "nothing was lost: {lost}");
