@@ -115,6 +115,12 @@ LX_INLINE void lx_decide(struct lx_cpu *c, u64 now, struct lx_decision *o)
 			left += lx_coalesced_length(c, server);
 		due = lx_min(due, now + left);
 	}
+	/* The kernel stops the deadline server where a pick of it finds no task, and starts it again only
+	 * when a task becomes runnable while none was. So a reservation goes on without budget. */
+	if (reserved_first && server == LX_NONE && c->servers.suspended.count) {
+		server = lx_heap_top(&c->servers.suspended);
+		o->slot = lx_server(&c->servers, server)->head;
+	}
 	if (reserved_first && server != LX_NONE)
 		due = lx_min(due, now + lx_server_runtime(c));
 	o->preempt = lx_run_must_preempt(&c->run, o->slot);

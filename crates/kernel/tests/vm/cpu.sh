@@ -127,6 +127,13 @@ if [ -d $server ]; then
         sed "s/^/$policy /" /tmp/periodic
         kill $hogs
         wait $hogs || true
+        # Each job needs more than its budget, and nothing else is there to run.
+        kernel-cpu run 4000 20000 tasks periodic 20000 5000 75 >/tmp/beyond &
+        beyond=$!
+        until kernel-cpu status >/tmp/status && grep -q ^reservation /tmp/status; do :; done
+        chrt -f 50 tasks hog 1 1 | sed "s/^/$policy fifo alone /"
+        wait $beyond
+        sed "s/^/$policy beyond /" /tmp/beyond
         kernel-cpu down
         sized
     done

@@ -11,7 +11,8 @@
 //! - each job of a hard reservation has a ready server, with no later deadline, from its release to its end.
 //!
 //! While a higher scheduling class waits for a live CPU, ready reservations go by deadline before all best effort,
-//! and may do so from there on until none is ready; no job is promised anything then.
+//! and may do so from there on until none is ready; where no server is ready, a reservation may execute without budget.
+//! No job is promised anything then.
 //!
 //! The premises are that each job keeps its reserved budget, period and deadline. Then no hard job is late
 //! (`proofs/cpu/Changes.v`, `proofs/cpu/Machine.v`; on clusters of several CPUs by the argument of

@@ -129,6 +129,12 @@ impl Servers {
         self.hard_ready > 0
     }
 
+    /// Whether a server may execute without budget while a higher scheduling class waits: it is reserved, and none is
+    /// ready. A deadline server that finds nothing to run would stop for good.
+    pub(super) fn may_go_on_without_budget(&self, server: &Server) -> bool {
+        server.is_hard() && server.state == RunState::Expired && self.ready.is_empty()
+    }
+
     /// Whether a reservation has a deadline shorter than its period.
     pub(super) fn is_constrained(&self) -> bool {
         self.constrained > 0

@@ -303,10 +303,13 @@ impl Walk<'_> {
         for slice in running {
             let RunCharge::Server(_, slot) = slice.charge else { continue };
             let tolerance = self.tolerance();
+            let servers = &mut self.clusters[k].servers;
             // One that is not ready may be unknown.
-            let Some(server) = self.clusters[k].servers.all.get_mut(slot as usize) else {
+            let Some(server) = servers.all.get(slot as usize) else { continue };
+            if higher && servers.may_go_on_without_budget(server) {
                 continue;
-            };
+            }
+            let server = &mut servers.all[slot as usize];
             server.task = Some(slice.task);
             let left = server.left;
             server.executed(until - from);
@@ -324,6 +327,7 @@ impl Walk<'_> {
         let name = |slot: u32| self.server_name(k as u32, slot);
         let mut own: Vec<(u64, u32, u32)> = Vec::with_capacity(running.len());
         let mut other: Option<u32> = None;
+        let higher = self.has_higher_class(segment);
         for slice in running {
             let RunCharge::Server(cluster, slot) = slice.charge else {
                 other = Some(slice.task);
@@ -331,6 +335,9 @@ impl Walk<'_> {
             };
             let task = || self.name(slice.task);
             let server = servers.all.get(slot as usize).filter(|_| cluster as usize == k);
+            if server.is_some_and(|s| higher && servers.may_go_on_without_budget(s)) {
+                continue;
+            }
             let ready = server.filter(|s| servers.ready.contains(&(s.deadline, slot)));
             let Some(server) = ready else { return Some(CpuFault::NotReady { at, task: task() }) };
             if own.iter().any(|(_, other, _)| *other == slot) {
@@ -339,7 +346,6 @@ impl Walk<'_> {
             own.push((server.deadline, slot, slice.task));
         }
         let runs = |slot: u32| own.iter().any(|(_, other, _)| *other == slot);
-        let higher = self.has_higher_class(segment);
         if higher || *passed_over && servers.has_hard_ready() {
             let is_hard = |slot: u32| servers.all[slot as usize].is_hard();
             let reserved = servers.ready.iter().find(|(_, slot)| is_hard(*slot) && !runs(*slot));

@@ -278,4 +278,39 @@ mod tests {
             ["a higher scheduling class wanted the CPU from 1 ms on, for 10 ms in all"]
         );
     }
+
+    /// A task with 6 in 10 ms needs 7.5 while a higher class waits and nothing else is ready: it goes on without budget,
+    /// so that the kernel's deadline server does not stop. The policy picks nobody then.
+    ///
+    /// Fails when that execution takes from the next budget (the policy picks the task for less), when it is judged as
+    /// execution without a ready server, and when it may be so without a higher class.
+    #[test]
+    fn a_reservation_may_go_on_without_budget_beside_a_higher_class() {
+        let us = |us: u64| us * 1000;
+        let joined = "2 10 0 0 0 6000000 10000000\n1 10 0 1 11 0 0\n";
+        let woken = format!("5 {0} 0 1 11 0 0\n14 {0} 0 1 11 6000000 13000000\n", us(3000));
+        let without = format!(
+            "7 {0} 0 1 11 6000000 0\n14 {0} 0 4294967295 0 0 0\n7 {1} 0 1 11 500000 0\n14 {1} 0 4294967295 0 0 0\n",
+            us(9000),
+            us(9500)
+        );
+        let rest = format!(
+            "8 {0} 0 4294967295 0 0 0\n14 {0} 0 1 11 6000000 23000000\n7 {1} 0 1 11 1000000 0\n6 {1} 0 1 11 0 0\n\
+             9 {1} 0 4294967295 0 0 0\n",
+            us(13_000),
+            us(14_000)
+        );
+        let (text, failed) = record("bebs", &format!("{joined}{woken}{without}{rest}"));
+        assert_eq!(failed, None);
+        let runs = read_cpu_runs(&text).expect("a record");
+        let found = validate_live(&runs[0], Span(1_000)).expect("a live run");
+        assert_eq!(found.illegal, None, "{text}");
+        let alone = format!("{joined}{woken}{without}{rest}").replace("\n14 ", "\n9 ");
+        let (text, failed) = record("bebs", &alone);
+        assert_eq!(failed, None);
+        let runs = read_cpu_runs(&text).expect("a record");
+        let found = validate_live(&runs[0], Span(1_000)).expect("a live run");
+        let illegal = found.illegal.map(|fault| fault.to_string()).unwrap_or_default();
+        assert!(illegal.contains("not ready"), "{illegal}\n{text}");
+    }
 }
