@@ -275,7 +275,8 @@ fn berate_infers_and_policies_change_under_load() {
 /// average), when a task looks pinned because the kernel disables migration while it calls a
 /// program (`lx_is_migration_disabled` without the exception for the current task: 3.4 and 3.5 s of
 /// 7), when busy CPUs do not balance (without `lx_load_balance` one task gets 4.2 s, the others
-/// 1.6), and when limits are not read (`system::quota`).
+/// 1.6), and when limits are not read (`system::quota`); on Linux 7.3.4 with four CPUs, when a task preempted while
+/// it reserves for itself counts as bound to the CPU where it was (`lx_reserve_for`: one of four is refused).
 fn reservations_hold_on(processors: usize, policy: &str) {
     let smp = ["--smp", &processors.to_string()];
     let Some(text) = run("cpus.sh", &[policy], &smp) else { return };

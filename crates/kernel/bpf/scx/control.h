@@ -127,8 +127,10 @@ LX_INLINE u32 lx_reserve_for(const struct lx_request *q, struct task_struct *p, 
 		return ESRCH;
 	if (t->reservation || t->pending)
 		return EBUSY;
+	/* The caller has compared with the affinity. The mask is that of one CPU while migration is
+	 * disabled, as for a task that reserves for itself and was preempted within this program. */
 	bpf_rcu_read_lock();
-	allowed = bpf_cpumask_test_cpu(q->cpu, p->cpus_ptr);
+	allowed = p->migration_disabled || bpf_cpumask_test_cpu(q->cpu, p->cpus_ptr);
 	bpf_rcu_read_unlock();
 	if (!allowed || !lx_is_active(q->cpu))
 		return EINVAL;
