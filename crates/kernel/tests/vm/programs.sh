@@ -218,8 +218,9 @@ with_status wait $recorder
 wait
 cat /tmp/recorded
 echo "== judged"
-# What the kernel does not preempt takes the emulator more than the 200 us tolerated otherwise.
-judge() { with_status laxity validate --tolerance 1ms "$1"; }
+# What the kernel does not preempt may take the emulator more than the 200 us tolerated otherwise: of 18 records begun at
+# as many instants one has a switch of 204 us.
+judge() { with_status laxity validate --tolerance 500us "$1"; }
 judge /tmp/run.csv
 # changed CONDITION CHANGE: the same with the first such line changed.
 changed() {
