@@ -18,6 +18,8 @@ struct lx_decision {
 	/* Task to run. */
 	u32 slot;
 	u32 preempt;
+	/* It goes on without budget, and only in what the deadline server grants. */
+	u32 unbudgeted;
 };
 
 /* A change of shares changes deadlines: disables the coalescing of budgets from the current task's
@@ -117,7 +119,8 @@ LX_INLINE void lx_decide(struct lx_cpu *c, u64 now, struct lx_decision *o)
 	}
 	/* The kernel stops the deadline server where a pick of it finds no task, and starts it again only
 	 * when a task becomes runnable while none was. So a reservation goes on without budget. */
-	if (reserved_first && server == LX_NONE && c->servers.suspended.count) {
+	o->unbudgeted = reserved_first && server == LX_NONE && c->servers.suspended.count;
+	if (o->unbudgeted) {
 		server = lx_heap_top(&c->servers.suspended);
 		o->slot = lx_server(&c->servers, server)->head;
 	}

@@ -252,8 +252,8 @@ bool scx_bpf_task_set_dsq_vtime(struct task_struct *p, u64 vtime) __ksym __weak;
 LX_INLINE int lx_in_interrupt(void)
 {
 	/* Soft interrupts served, and the counts of hard and non-maskable ones: in bits 16 to 23 up
-	 * to 6.18, in bits 24 to 30 on 7.3, where those below count how often interrupts are
-	 * disabled. Bit 31 asks for a reschedule. */
+	 * to 6.18, from bit 24 on on 7.3, where those below count how often interrupts were disabled,
+	 * which wake-ups do not do there. Bit 31 asks for a reschedule, up to 6.18. */
 	const int interrupts = 0x100 | 0x7fff0000;
 	const int *count;
 

@@ -167,7 +167,8 @@ void laxity_enqueue(u64 *ctx)
 		drain_before = c->run.drain_local;
 		was_next = c->run.next;
 		lx_decide(c, now, &o);
-		run_now = o.preempt && o.slot == slot && c->cpu == cpu &&
+		/* Where the higher class stops, a task on the local DSQ starts without a decision. */
+		run_now = o.preempt && o.slot == slot && !o.unbudgeted && c->cpu == cpu &&
 			  (run_hooks || lx_may_run_first(c, p, flags));
 		/* Preempted by a task outside the servers, or by another class, which goes
 		 * first. */

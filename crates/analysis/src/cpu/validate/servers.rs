@@ -129,10 +129,14 @@ impl Servers {
         self.hard_ready > 0
     }
 
-    /// Whether a server may execute without budget while a higher scheduling class waits: it is reserved, and none is
-    /// ready. A deadline server that finds nothing to run would stop for good.
+    /// Whether a server may execute without budget while a higher scheduling class waits: of the reserved ones without
+    /// budget it is released first, and no other server could run. A deadline server that finds nothing to run would
+    /// stop for good.
     pub(super) fn may_go_on_without_budget(&self, server: &Server) -> bool {
-        server.is_hard() && server.state == RunState::Expired && self.ready.is_empty()
+        let held = |s: &&Server| s.is_hard() && s.state == RunState::Expired;
+        let first = || self.all.iter().filter(held).filter_map(|s| s.release).min();
+        let none_else = self.ready.is_empty() && self.expired.is_empty();
+        held(&server) && none_else && server.release == first()
     }
 
     /// Whether a reservation has a deadline shorter than its period.

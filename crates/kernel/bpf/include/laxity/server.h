@@ -25,8 +25,8 @@ enum lx_state {
 enum lx_kind {
 	/* Has a weighted share of the best-effort bandwidth. */
 	LX_BEST_EFFORT,
-	/* Reservation: has a guaranteed budget, is throttled when the budget is used up, receives
-	 * no slack. */
+	/* Reservation: has a guaranteed budget, is throttled when the budget is used up (but see
+	 * lx_decide beside a higher class), receives no slack. */
 	LX_HARD,
 	/* BeRate (berate.h): a sequence of deadlines without an enforced budget. */
 	LX_RATE_BASED,
