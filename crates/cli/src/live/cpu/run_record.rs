@@ -196,7 +196,7 @@ impl Run<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use laxity_analysis::cpu::validate_live;
+    use laxity_analysis::cpu::{CpuValidation, validate_live};
     use laxity_results::csv::cpu_run::read_cpu_runs;
 
     /// The record of some events, and why the replay ended.
@@ -216,6 +216,11 @@ mod tests {
         (text, written.failed.map(|error| error.to_string()))
     }
 
+    fn judged(text: &str) -> CpuValidation {
+        let runs = read_cpu_runs(text).expect("a record");
+        validate_live(&runs[0], Span(1_000)).expect("a live run")
+    }
+
     /// Two jobs of a task with 2 in 10 ms, which runs for 1 ms each time, on a CPU that idles then.
     ///
     /// Fails when a job, its execution or its reservation is not recorded, and when events are replayed although one is
@@ -233,8 +238,7 @@ mod tests {
         let [first, second] = [job(20, 10_000_020), job(10_000_020, 20_000_020)];
         let (text, failed) = record("bebs-credit", &format!("{begin}{first}{second}"));
         assert_eq!(failed, None);
-        let runs = read_cpu_runs(&text).expect("a record");
-        let found = validate_live(&runs[0], Span(1_000)).expect("a live run");
+        let found = judged(&text);
         assert!(found.holds() && found.late.is_empty(), "{found:?}\n{text}");
         assert_eq!((found.slices, found.jobs), (2, 2), "{text}");
         // It never blocked, so it would go on.
@@ -269,8 +273,7 @@ mod tests {
         let (text, failed) = record("bebs", &format!("{joined}{runs}{stopped}{woken}{job}"));
         assert_eq!(failed, None);
         assert!(text.contains("\nhigher-class,1000000,11000000\n"), "{text}");
-        let runs = read_cpu_runs(&text).expect("a record");
-        let found = validate_live(&runs[0], Span(1_000)).expect("a live run");
+        let found = judged(&text);
         assert_eq!(found.illegal, None, "{text}");
         let broken: Vec<String> = found.broken.iter().map(ToString::to_string).collect();
         assert_eq!(
@@ -300,17 +303,14 @@ mod tests {
             us(13_000),
             us(14_000)
         );
-        let (text, failed) = record("bebs", &format!("{joined}{woken}{without}{rest}"));
+        let beside = format!("{joined}{woken}{without}{rest}");
+        let alone = beside.replace("\n14 ", "\n9 ");
+        let (text, failed) = record("bebs", &beside);
         assert_eq!(failed, None);
-        let runs = read_cpu_runs(&text).expect("a record");
-        let found = validate_live(&runs[0], Span(1_000)).expect("a live run");
-        assert_eq!(found.illegal, None, "{text}");
-        let alone = format!("{joined}{woken}{without}{rest}").replace("\n14 ", "\n9 ");
+        assert_eq!(judged(&text).illegal, None, "{text}");
         let (text, failed) = record("bebs", &alone);
         assert_eq!(failed, None);
-        let runs = read_cpu_runs(&text).expect("a record");
-        let found = validate_live(&runs[0], Span(1_000)).expect("a live run");
-        let illegal = found.illegal.map(|fault| fault.to_string()).unwrap_or_default();
+        let illegal = judged(&text).illegal.map(|fault| fault.to_string()).unwrap_or_default();
         assert!(illegal.contains("not ready"), "{illegal}\n{text}");
     }
 }
