@@ -242,14 +242,16 @@ impl Servers {
         let owes = matches!(state, State::Ready | State::Expired);
         let changed = row.promise.first_difference(from, &tail);
         if let Some(at) = changed {
-            let tolerance = TIME_TOLERANCE + row.promise.time_of(WORK_TOLERANCE);
+            // Nearly no share takes nearly for ever.
+            let tolerance = row.promise.time_of(WORK_TOLERANCE).saturating_add(TIME_TOLERANCE);
             row.promise.change(from, &tail);
             self.promises.disabled |= self.cpus > 1 && row.promise.breakpoints().len() > MAX_STEPS;
             self.promises.changed = earlier(self.promises.changed, changed);
             let zero_lag = row.promise.zero_lag();
             // 1. Only later. A blocked or departed server has used nothing ahead beyond its zero-lag time.
             assert!(
-                at + tolerance >= zero_lag.min(if owes { u64::MAX } else { now.max(zero_lag) }),
+                at.saturating_add(tolerance)
+                    >= zero_lag.min(if owes { u64::MAX } else { now.max(zero_lag) }),
                 "the promise of server {s} changes at {at}, before its zero-lag time {zero_lag}, now {now}"
             );
         }
@@ -267,7 +269,7 @@ impl Servers {
                     row.promise
                 );
                 assert!(
-                    left == 0 || may_be_late || deadline + LATENESS_TOLERANCE >= now,
+                    left == 0 || may_be_late || deadline.saturating_add(LATENESS_TOLERANCE) >= now,
                     "server {s} ({kind:?}) was due at {deadline} with {left} left, now {now}"
                 );
                 assert!(
