@@ -69,10 +69,10 @@ fn execution_is_charged_before_shares_change(events: &[Event]) -> u32 {
 /// reservations, replayed in the Rust policy: the same tasks, remaining budgets and deadlines to
 /// the nanosecond.
 ///
-/// In the simulator, which does not know these decisions, nearly all turns have the same order, and
-/// nearly all time goes to the same tasks, 80 to 99 % of both; under another policy it is 18 to 68
-/// %. Under `bebs-credit` it is 86 and 74 %, as the simulator does not know which tasks are woken by
-/// the running one. Differences begin where a switch, the end of a budget or an interrupt takes more or less time
+/// In the simulator, which does not know these decisions, most turns have the same order, and most
+/// time goes to the same tasks, 89 to 95 % of both; under another policy it is 19 to 61 %. Under
+/// `bebs-credit` it is 85 to 89 and 77 to 87 %, as the simulator does not know which tasks are woken
+/// by the running one. Differences begin where a switch, the end of a budget or an interrupt takes more or less time
 /// than usual: of three tasks that compute for a millisecond each in turn, two may change places,
 /// and keep them. So the run is simulated in parts, each from the state in which the kernel left
 /// the policy.
@@ -96,9 +96,8 @@ fn kernel_decisions_replay(name: &str, run_hooks: bool) {
     let events: Vec<Event> = part(&text, "events").lines().map(event).collect();
     let joined = execution_is_charged_before_shares_change(&events);
     eprintln!("{name}: {joined} joined beside another and reservations");
-    // On Linux 7.3 the tasks begin at other times.
-    let least = if std::env::var_os("LAXITY_KERNEL").is_some() { 1 } else { 4 };
-    assert!(joined >= least, "{name}: {joined}");
+    // 62 to 73.
+    assert!(joined >= 40, "{name}: {joined}");
 
     let mut again = Again::new(fresh(name));
     for event in &events {
