@@ -307,6 +307,7 @@ impl Walk<'_> {
             // One that is not ready may be unknown.
             let Some(server) = servers.all.get(slot as usize) else { continue };
             if higher && servers.may_go_on_without_budget(server) {
+                self.tasks[slice.task as usize].without_budget += until - from;
                 continue;
             }
             let server = &mut servers.all[slot as usize];
