@@ -3,7 +3,7 @@
 //! The trace has two processes: CPUs, with a slice for each run of a task and the state of its server; and
 //! tasks, which run or wait, with instants for met and missed deadlines of reservations.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -109,6 +109,8 @@ struct TraceWriter<W: Write, N: Fn(u32) -> Option<String>> {
     tasks: HashMap<u32, Task>,
     /// The running task of each CPU.
     running: BTreeMap<u32, Option<u32>>,
+    /// CPUs whose last decision was for no task.
+    chose_none: BTreeSet<u32>,
     last: Time,
     slices: u64,
 }
@@ -123,6 +125,7 @@ impl<W: Write, N: Fn(u32) -> Option<String>> TraceWriter<W, N> {
             name,
             tasks: HashMap::new(),
             running: BTreeMap::new(),
+            chose_none: BTreeSet::new(),
             last: Time::ZERO,
             slices: 0,
         })
@@ -155,6 +158,12 @@ impl<W: Write, N: Fn(u32) -> Option<String>> TraceWriter<W, N> {
     fn write(&mut self, event: &Event) -> io::Result<()> {
         self.last = self.last.max(event.at);
         let (at, cpu, pid) = (event.at, event.cpu, event.pid);
+        if matches!(event.kind, EventKind::Chosen { .. }) {
+            match event.slot {
+                None => self.chose_none.insert(cpu),
+                Some(_) => self.chose_none.remove(&cpu),
+            };
+        }
         if event.slot.is_none() {
             return Ok(());
         }
@@ -190,7 +199,12 @@ impl<W: Write, N: Fn(u32) -> Option<String>> TraceWriter<W, N> {
         (budget, period): (Span, Span),
     ) -> io::Result<()> {
         self.set_state(at, pid, RunState::Running { reserved })?;
+        let chose_none = self.chose_none.contains(&cpu);
         let task = self.task(pid);
+        // Beside a higher scheduling class a reservation goes on without budget.
+        if reserved && chose_none {
+            task.remaining_budget = Span::ZERO;
+        }
         let name = task.name.clone();
         let args = format!(
             "\"pid\":{pid},\"reserved\":{reserved},\"budget_us\":{},\"period_us\":{},\
@@ -273,10 +287,10 @@ mod tests {
         11 9000000 0 2 20 1500000 4000000\n6 9500000 0 2 20 0 0\n3 9500000 0 2 20 0 0\n\
         9 9500000 0 4294967295 0 0 0\n";
 
-    fn trace() -> Vec<Value> {
+    fn trace(lines: &str) -> Vec<Value> {
         let named = |pid| (pid == 20).then(|| "player \"one\"".to_owned());
         let mut trace = TraceWriter::new(Vec::new(), named).expect("memory");
-        for line in EVENTS.lines() {
+        for line in lines.lines() {
             trace.write(&Event::parse(line).expect("an event")).expect("memory");
         }
         let json = trace.finish().expect("memory");
@@ -288,7 +302,7 @@ mod tests {
     /// compared with the end of another job, or of the first run of its job (as it was).
     #[test]
     fn slices_waits_and_deadlines_are_written() {
-        let events = trace();
+        let events = trace(EVENTS);
         let of = |pid: u32, tid: u32| {
             let mut lines = Vec::new();
             for e in &events {
@@ -354,5 +368,20 @@ mod tests {
         let named = events.iter().filter(|e| e["name"] == "thread_name");
         let names: Vec<_> = named.map(|e| e["args"]["name"].as_str().expect("a name")).collect();
         assert_eq!(names, ["CPU 0", "task 10 (10)", "player \"one\" (20)"]);
+    }
+    /// A reserved task is preempted by a higher scheduling class, which wakes when the task's budget has ended, and
+    /// goes on without budget.
+    ///
+    /// Fails when such a slice has the budget of the decision before.
+    #[test]
+    fn slices_without_budget_have_none() {
+        let events = trace(
+            "0 0 0 2 20 20 0\n5 0 0 2 20 0 0\n14 0 0 2 20 2000000 5000000\n\
+             11 0 0 2 20 2000000 4000000\n14 2000000 0 4294967295 0 0 0\n12 2000000 0 2 20 0 0\n\
+             11 2500000 0 2 20 2000000 4000000\n12 3000000 0 2 20 0 0\n",
+        );
+        let begins = events.iter().filter(|e| e["pid"] == CPUS && e["ph"] == "B");
+        let left: Vec<_> = begins.map(|e| e["args"]["remaining_budget_us"].as_f64()).collect();
+        assert_eq!(left, [Some(2000.0), Some(0.0)]);
     }
 }
