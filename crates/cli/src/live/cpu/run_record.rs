@@ -286,7 +286,7 @@ mod tests {
     /// so that the kernel's deadline server does not stop. The policy picks nobody then.
     ///
     /// Fails when that execution takes from the next budget (the policy picks the task for less), when it is judged as
-    /// execution without a ready server, and when it may be so without a higher class.
+    /// execution without a ready server, and when it may be so without a higher class or while best effort is ready.
     #[test]
     fn a_reservation_may_go_on_without_budget_beside_a_higher_class() {
         let us = |us: u64| us * 1000;
@@ -308,6 +308,15 @@ mod tests {
         let (text, failed) = record("bebs", &beside);
         assert_eq!(failed, None);
         assert_eq!(judged(&text).illegal, None, "{text}");
+        // Best effort is ready before, with a deadline after.
+        let tenth = 7_205_759_403_792_793_u64;
+        let ready = format!(
+            "\nserver,8000000,5,wake,0,1,ready,shared,1,1000000,18000000,,8000000,18000000,{tenth},0,{tenth},{tenth}\n\
+             server,9000000,"
+        );
+        let passed_over = text.replacen("\nserver,9000000,", &ready, 1);
+        let illegal = judged(&passed_over).illegal.map(|fault| fault.to_string());
+        assert!(illegal.is_some_and(|why| why.contains("not ready")), "{passed_over}");
         let (text, failed) = record("bebs", &alone);
         assert_eq!(failed, None);
         let illegal = judged(&text).illegal.map(|fault| fault.to_string()).unwrap_or_default();
