@@ -2,8 +2,9 @@
 
 use std::any::Any;
 
-use laxity_core::{OptionInfo, OptionValue, PolicyOptions as _, Span};
+use laxity_core::{Choice as _, OptionInfo, OptionValue, PolicyOptions as _, Span};
 use laxity_cpu::berate::{self, BeRate, Limits};
+use laxity_cpu::quantum::Clock;
 use laxity_cpu::registry::{self, Options};
 use laxity_cpu::servers::{Load, Rules, Servers};
 use laxity_cpu::{Share, bebs};
@@ -22,6 +23,8 @@ const LONGEST: Span = Span::from_millis(5_000);
 const LONGEST_SETTING: Span = Span::from_millis(1_000);
 /// The least budget: below it timers cost more than it is worth.
 const LEAST: Span = Span(100_000);
+/// The least share of best effort, in thousandths, of which each of its tasks has a part.
+const LEAST_BW: u32 = 10;
 /// The greatest budget. With the papers' 200 ms compute-bound tasks take turns half as often as
 /// under Linux 2.6, to which BEBS is compared there.
 const MOST: Span = Span::from_millis(100);
@@ -83,11 +86,19 @@ fn live_defaults() -> Options {
 }
 
 /// Checks what live CPUs can bear of an option: timers shorter than [`LEAST`] cost more than they are worth,
-/// and the kernel takes a scheduler away that lets a task wait for 30 s.
-fn live_bounds(option: &str, value: OptionValue) -> Result<(), String> {
+/// the kernel takes a scheduler away that lets a task wait for 30 s, and its own threads are best effort.
+fn live_bounds(policy: &str, option: &str, value: OptionValue) -> Result<(), String> {
     match (option, value) {
-        ("load", OptionValue::Choice(load)) if load != "unblocked" => {
+        ("load", OptionValue::Choice(load))
+            if policy == bebs::INFO.name && load != Load::Unblocked.name() =>
+        {
             Err("on live CPUs the load is `unblocked`".to_owned())
+        }
+        ("clock", OptionValue::Choice(clock)) if clock != Clock::default().name() => {
+            Err(format!("on live CPUs the clock is `{}`", Clock::default().name()))
+        }
+        ("min-best-effort-bw", OptionValue::Integer(permille)) if permille < LEAST_BW => {
+            Err(format!("on live CPUs give at least {LEAST_BW}"))
         }
         ("min-budget", OptionValue::Time(time)) if time < LEAST => {
             Err(format!("on live CPUs give at least {LEAST}"))
@@ -144,7 +155,7 @@ impl Policy {
         // An unknown policy is reported as such, not as one without options.
         Policy::with_options(name, &options)?;
         for (option, value) in settings {
-            live_bounds(option, *value).map_err(|why| wrong(option, why))?;
+            live_bounds(name, option, *value).map_err(|why| wrong(option, why))?;
             options.set(name, option, *value).map_err(|fault| wrong(option, fault.to_string()))?;
         }
         options.check(name).map_err(|conflict| wrong(conflict.options[0], conflict.to_string()))?;
@@ -338,9 +349,20 @@ mod tests {
             let given = policy.options().into_iter().find(|(name, _)| *name == option);
             assert_eq!(given.map(|(_, value)| value), Some(span(ns)), "{option}");
         }
-        let load = [("load".to_owned(), OptionValue::Choice("live"))];
-        let error = Policy::configured("bebs", &load).expect_err("not live").to_string();
-        assert!(error.contains("`unblocked`"), "{error}");
+        for (policy, option, value, why) in [
+            ("bebs", "load", OptionValue::Choice("live"), "`unblocked`"),
+            ("berate", "clock", OptionValue::Choice("100-hz"), "`800-hz-x8`"),
+            ("bebs-credit", "min-best-effort-bw", OptionValue::Integer(9), "at least 10"),
+        ] {
+            let error = Policy::configured(policy, &[(option.to_owned(), value)]);
+            let error = error.expect_err(option).to_string();
+            assert!(error.contains(option) && error.contains(why), "{error}");
+        }
+        // BeRate has a load of its own.
+        for load in ["live", "runnable"] {
+            let load = [("load".to_owned(), OptionValue::Choice(load))];
+            assert!(Policy::configured("berate", &load).is_ok());
+        }
     }
 
     #[test]
