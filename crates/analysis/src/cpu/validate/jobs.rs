@@ -46,10 +46,14 @@ pub(super) enum Promised {
 }
 
 impl Task {
-    /// Takes a request over. Answers that a task was refused that had nothing before.
-    pub(super) fn request(&mut self, row: &RequestRow) -> bool {
+    /// Takes a request over. Answers that a task was refused that had nothing before. Another live reservation is a new
+    /// server, which owes nothing for the jobs of the one before.
+    pub(super) fn request(&mut self, row: &RequestRow, is_live: bool) -> bool {
         let Some(from) = row.from else { return row.hard && self.requests.is_empty() };
         let reserved = row.hard.then_some([row.budget, row.period, row.deadline]);
+        if is_live && self.requests.last().is_some_and(|last| last.reserved != reserved) {
+            (self.last, self.broken, self.caught_up, self.without_budget) = (None, false, None, 0);
+        }
         self.requests.push(InForce { at: row.at, from, reserved });
         false
     }
@@ -172,38 +176,49 @@ pub(super) fn late(name: &str, job: &RunJob, tolerance: u64, promised: bool) -> 
 mod tests {
     use super::*;
 
+    const MS: u64 = 1_000_000;
+    const LIVE: Live = Live { tolerance: Span(1000) };
+
+    fn reserved(at: u64, budget: u64, period: u64) -> RequestRow {
+        let (at, period) = (Time(at * MS), Span(period * MS));
+        let budget = Span(budget * MS);
+        RequestRow { at, task: 0, hard: true, budget, period, deadline: period, from: Some(at) }
+    }
+
+    fn job(release: u64, end: u64, deadline: u64) -> RunJob {
+        let [release, end, due] = [release, end, release + deadline].map(|ms| Time(ms * MS));
+        RunJob { task: 0, release, end, deadline: Some(due), ended: true }
+    }
+
     /// A job with 2 in 10 ms needs 6 ms, executes 2 of them without budget, and its server has caught up after two
     /// periods. The job after it, released then, is promised its deadline.
     ///
     /// Fails when execution without budget counts as execution of the server: the second job comes too early then.
     #[test]
     fn execution_without_budget_leaves_the_next_job_its_promise() {
-        let ms = |ms: u64| ms * 1_000_000;
-        let row = RequestRow {
-            at: Time::ZERO,
-            task: 0,
-            hard: true,
-            budget: Span(ms(2)),
-            period: Span(ms(10)),
-            deadline: Span(ms(10)),
-            from: Some(Time::ZERO),
-        };
-        let job = |release: u64, end: u64| RunJob {
-            task: 0,
-            release: Time(ms(release)),
-            end: Time(ms(end)),
-            deadline: Some(Time(ms(release + 10))),
-            ended: true,
-        };
-        let live = Live { tolerance: Span(1000) };
         let promised = |without_budget: u64| {
-            let mut task = Task { without_budget, ..Task::default() };
-            task.request(&row);
-            let first = task.live_job("a", &job(0, 13), ms(6), live);
+            let mut task = Task::default();
+            task.request(&reserved(0, 2, 10), true);
+            task.without_budget = without_budget;
+            let first = task.live_job("a", &job(0, 13, 10), 6 * MS, LIVE);
             assert!(matches!(first, Promised::Broken(Premise::Budget { .. })), "{first:?}");
-            task.live_job("a", &job(20, 22), ms(2), live)
+            task.live_job("a", &job(20, 22, 10), 2 * MS, LIVE)
         };
-        assert_eq!(promised(ms(2)), Promised::Deadline(Time(ms(30))));
+        assert_eq!(promised(2 * MS), Promised::Deadline(Time(30 * MS)));
         assert_eq!(promised(0), Promised::Nothing);
+    }
+
+    /// A job with 2 in 10 ms needs 60. Its task then has 20 in 40 ms, in a server that owes nothing.
+    ///
+    /// Fails when the backlog of a reservation counts against the next one.
+    #[test]
+    fn a_new_reservation_owes_nothing() {
+        let mut task = Task::default();
+        task.request(&reserved(0, 2, 10), true);
+        let first = task.live_job("a", &job(0, 80, 10), 60 * MS, LIVE);
+        assert!(matches!(first, Promised::Broken(Premise::Budget { .. })), "{first:?}");
+        task.request(&reserved(90, 20, 40), true);
+        let next = task.live_job("a", &job(100, 120, 40), 20 * MS, LIVE);
+        assert_eq!(next, Promised::Deadline(Time(140 * MS)));
     }
 }

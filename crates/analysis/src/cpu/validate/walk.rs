@@ -159,7 +159,8 @@ impl Walk<'_> {
             match row {
                 RunRow::Slice(_) | RunRow::HigherClass(_) => {}
                 RunRow::Request(row) => {
-                    let refused = self.tasks[row.task as usize].request(row);
+                    let refused =
+                        self.tasks[row.task as usize].request(row, self.rules.live.is_some());
                     if refused {
                         let task = self.name(row.task);
                         self.found.broken.push(Premise::Refused { task, at: row.at });

@@ -9,6 +9,9 @@ use super::{
     RunRow, RunSlice, RunState, ServerRow, VERSION_LINE,
 };
 
+/// A bound of the memory that a record asks for: more servers than tasks that a kernel runs.
+const MOST_SERVERS: u32 = 1 << 20;
+
 /// The runs of a record, in its order.
 ///
 /// # Errors
@@ -34,6 +37,9 @@ pub fn read_cpu_runs(text: &str) -> Result<Vec<CpuRunRecord>, RecordError> {
             let clusters: Vec<u32> = clusters.collect::<Result<_, _>>()?;
             if clusters.is_empty() {
                 return Err(wrong("the cluster of each CPU".to_owned()));
+            }
+            if clusters.iter().any(|cluster| *cluster as usize >= clusters.len()) {
+                return Err(wrong(format!("clusters below {}", clusters.len())));
             }
             let policy = row.text(1)?.to_owned();
             let (tasks, rows, end) = (Vec::new(), Vec::new(), Time::ZERO);
@@ -66,17 +72,21 @@ pub fn read_cpu_runs(text: &str) -> Result<Vec<CpuRunRecord>, RecordError> {
             }
             _ => {
                 let read = row.row()?;
-                let (task, cpu) = match read {
-                    RunRow::Request(r) => (r.task, 0),
-                    RunRow::Slice(r) => (r.task, r.cpu),
-                    RunRow::Job(r) => (r.task, 0),
-                    RunRow::Reset(_) | RunRow::Server(_) | RunRow::HigherClass(_) => (0, 0),
+                let (task, cpu, slot) = match read {
+                    RunRow::Request(r) => (Some(r.task), 0, 0),
+                    RunRow::Slice(r) => (Some(r.task), r.cpu, 0),
+                    RunRow::Job(r) => (Some(r.task), 0, 0),
+                    RunRow::Server(r) => (None, 0, r.slot),
+                    RunRow::Reset(_) | RunRow::HigherClass(_) => (None, 0, 0),
                 };
-                if task as usize >= run.tasks.len().max(1) {
+                if task.is_some_and(|task| task as usize >= run.tasks.len()) {
                     return Err(wrong("the number of a task above".to_owned()));
                 }
                 if cpu as usize >= run.clusters.len() {
                     return Err(wrong(format!("a CPU below {}", run.clusters.len())));
+                }
+                if slot >= MOST_SERVERS {
+                    return Err(wrong(format!("a server below {MOST_SERVERS}")));
                 }
                 run.rows.push(read);
             }
@@ -324,12 +334,18 @@ mod tests {
         assert_eq!(says("slice,1,2,1,0,0.0"), "line 4: expected a CPU below 1");
         assert_eq!(says("slice,1,2,0,1,0.0"), "line 4: expected the number of a task above");
         assert_eq!(says("slice,2,1,0,0,0.0"), "line 4: expected an end after the begin");
+        let server = "server,1,1,join,0,1048576,blocked,shared,0,0,0,,1,0,0,0,1,1";
+        assert_eq!(says(server), "line 4: expected a server below 1048576");
         assert_eq!(says("task,2,b"), "line 4: expected task 1");
         assert_eq!(says("job,0,x,,1,ended"), "line 4: expected a whole number as the release");
         assert_eq!(says("job,0,1,,1,gone"), "line 4: expected one of ended unfinished");
         assert_eq!(says("live,0,0"), "line 4: expected 4 fields");
         assert_eq!(says("higher-class,2,1"), "line 4: expected an end after the begin");
         assert_eq!(says("policy,cbs,0"), "line 4: expected end of the run before");
+        let clusters = error("laxity-cpu-run,1\npolicy,bebs,0,4294967295\nend,9\n");
+        assert_eq!(clusters, "line 2: expected clusters below 2");
+        let nobody = error("laxity-cpu-run,1\npolicy,bebs,0\nslice,1,2,0,0,0.0\nend,9\n");
+        assert_eq!(nobody, "line 3: expected the number of a task above");
         let odd = error("laxity-cpu-run,1\nslice,1,2,0,0,0.0\n");
         assert_eq!(odd, "line 2: expected policy, which begins a run");
     }
