@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::demand::MIN_RUNTIME;
 use crate::refusal::Refusal;
 use crate::table::Limits;
 
@@ -78,7 +79,8 @@ impl Config {
         let range = self.longest_period.saturating_sub(self.shortest_period);
         let steps = (self.max_priority - 1).max(1);
         let period = self.longest_period - range * (priority - 1) / steps;
-        Ok(Parameters { runtime: period * self.start_percent / 100, period })
+        let runtime = (period * self.start_percent / 100).max(MIN_RUNTIME);
+        Ok(Parameters { runtime, period })
     }
 
     /// Checks a nice value.

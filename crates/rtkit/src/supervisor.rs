@@ -63,7 +63,7 @@ impl Supervisor {
     /// of reservations refuses or cannot be reached.
     pub fn make_realtime(&self, user: u32, thread: Thread, priority: u32) -> Result<(), Refusal> {
         let parameters = self.config.parameters(priority)?;
-        let entry = self.enter(user, thread)?;
+        let (entry, is_new) = self.enter(user, thread)?;
         let mut reserved = entry.reserved.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = *reserved {
             let same = known.parameters.period == parameters.period;
@@ -83,7 +83,10 @@ impl Supervisor {
                 Ok(())
             }
             Err(error) => {
-                self.table().remove(&entry);
+                // One of high priority still counts.
+                if is_new {
+                    self.table().remove(&entry);
+                }
                 match error.code() {
                     Some(Code::AlreadyReserved) => Ok(()),
                     _ => Err(error.into()),
@@ -118,7 +121,7 @@ impl Supervisor {
     /// refuses.
     pub fn make_high_priority(&self, user: u32, thread: Thread, nice: i32) -> Result<(), Refusal> {
         self.config.check_nice(nice)?;
-        let entry = self.enter(user, thread)?;
+        let (entry, is_new) = self.enter(user, thread)?;
         let (process, tid) = (entry.thread.process, entry.thread.tid);
         let result = sys::set_nice(tid, nice);
         // The thread may have ended, and its id belong to another one.
@@ -127,9 +130,15 @@ impl Supervisor {
             let _ = sys::set_nice(tid, 0);
         }
         match result {
-            Ok(()) if still => Ok(()),
+            Ok(()) if still => {
+                // Another request for the thread, refused meanwhile, may have removed it.
+                self.table().keep(&entry);
+                Ok(())
+            }
             result => {
-                self.table().remove(&entry);
+                if is_new {
+                    self.table().remove(&entry);
+                }
                 let failed = |e| Refusal::failed(format!("thread {tid} of process {process}: {e}"));
                 result.map_err(failed).and(Err(Refusal::no_thread(process, tid)))
             }
@@ -212,34 +221,59 @@ impl Supervisor {
         };
         for entry in entries {
             let mut reserved = entry.reserved.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(reserved) = reserved.as_mut() {
-                self.refine_one(&entry, reserved, now, query);
+            let Some(known) = reserved.as_mut() else { continue };
+            let is_own = self.refine_one(&entry, known, now, query);
+            if !is_own {
+                *reserved = None;
             }
         }
     }
 
-    fn refine_one(&self, entry: &Entry, reserved: &mut Reserved, now: Duration, query: bool) {
-        let Ok(usage) = entry.thread.usage() else { return };
+    /// Returns whether the reservation still is this service's: a thread may have made another one for itself.
+    fn refine_one(
+        &self,
+        entry: &Entry,
+        reserved: &mut Reserved,
+        now: Duration,
+        query: bool,
+    ) -> bool {
+        let Ok(usage) = entry.thread.usage() else { return true };
+        let own = reserved.parameters;
         if query || !reserved.in_force {
-            match self.client.query(Some(entry.thread.tid)) {
-                Ok(state) => reserved.in_force = state.reservation.is_some(),
+            match self.found(entry, own) {
+                Ok(Found::Other) => return false,
+                Ok(found) => reserved.in_force = found == Found::Own,
                 // Without a server nothing is known; the reservation is the scheduler's.
                 Err(Error::Refused(_)) => reserved.in_force = false,
-                Err(_) => return,
+                Err(_) => return true,
             }
         }
-        let own = reserved.parameters;
         if !reserved.in_force {
             reserved.in_force = self.request(entry, own).is_ok();
-            return;
+            return true;
         }
         let bounds = Bounds {
             start_runtime: own.period * self.config.start_percent / 100,
             max_runtime: own.period * self.config.max_percent / 100,
             max_job: self.config.rttime_max,
         };
-        let Some(runtime) = reserved.demand.observe(now, usage, own, bounds) else { return };
-        self.resize(entry, reserved, now, runtime);
+        if let Some(runtime) = reserved.demand.observe(now, usage, own, bounds) {
+            match self.found(entry, own) {
+                Ok(Found::Other) => return false,
+                _ => self.resize(entry, reserved, now, runtime),
+            }
+        }
+        true
+    }
+
+    /// What the server knows of a thread that this service has reserved for.
+    fn found(&self, entry: &Entry, own: Parameters) -> Result<Found, Error> {
+        let state = self.client.query(Some(entry.thread.tid))?;
+        let ns = Duration::from_nanos;
+        Ok(state.reservation.map_or(Found::None, |found| {
+            let same = (ns(found.runtime_ns), ns(found.period_ns)) == (own.runtime, own.period);
+            if same { Found::Own } else { Found::Other }
+        }))
     }
 
     /// Changes a runtime. A larger one that does not fit becomes what fits, or stays.
@@ -259,7 +293,7 @@ impl Supervisor {
         reserved.in_force = is_reserved(&result);
     }
 
-    fn enter(&self, user: u32, thread: Thread) -> Result<Arc<Entry>, Refusal> {
+    fn enter(&self, user: u32, thread: Thread) -> Result<(Arc<Entry>, bool), Refusal> {
         match thread.user() {
             Some(owner) if owner == user => {}
             Some(_) => {
@@ -294,6 +328,16 @@ impl Supervisor {
             result => result,
         }
     }
+}
+
+/// A thread's reservation, by the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    None,
+    /// As this service has made it.
+    Own,
+    /// Another one, by the thread or for it.
+    Other,
 }
 
 /// Whether a thread has a reservation after a request for one.

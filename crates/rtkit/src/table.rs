@@ -68,14 +68,14 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Counts a request of a user and returns the entry of its thread, a new one if it has none.
+    /// Counts a request of a user and returns the entry of its thread, a new one if it has none; and whether it is new.
     pub fn enter(
         &mut self,
         now: Instant,
         user: u32,
         thread: Thread,
         limits: &Limits,
-    ) -> Result<Arc<Entry>, Refusal> {
+    ) -> Result<(Arc<Entry>, bool), Refusal> {
         if !self.users.contains_key(&user) && self.users.len() >= limits.users {
             self.purge(now, limits);
             if self.users.len() >= limits.users {
@@ -93,7 +93,7 @@ impl Table {
         }
         own.requests += 1;
         if let Some(known) = own.entries.iter().find(|e| e.thread.tid == thread.tid) {
-            return Ok(Arc::clone(known));
+            return Ok((Arc::clone(known), false));
         }
         if own.entries.len() >= limits.threads_per_user {
             return Err(Refusal::denied("your user has too many real-time threads"));
@@ -107,7 +107,7 @@ impl Table {
         }
         let entry = Arc::new(Entry { user, thread, reserved: Mutex::new(None) });
         own.entries.push(Arc::clone(&entry));
-        Ok(entry)
+        Ok((entry, true))
     }
 
     /// Puts an entry back that was removed.
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn refused(result: Result<Arc<Entry>, Refusal>, why: &str) {
+    fn refused(result: Result<(Arc<Entry>, bool), Refusal>, why: &str) {
         match result {
             Err(Refusal::AccessDenied(text)) => assert!(text.contains(why), "{text}"),
             other => panic!("{other:?}"),
@@ -195,9 +195,10 @@ mod tests {
         let mut table = Table::default();
         let processes = [(); 3].map(|()| Process::start());
         let [a, b, c] = processes.each_ref();
-        let first = table.enter(now, 1, a.thread(), &limits).expect("first");
-        let again = table.enter(now, 1, a.thread(), &limits).expect("again");
-        assert!(Arc::ptr_eq(&first, &again));
+        let (first, is_new) = table.enter(now, 1, a.thread(), &limits).expect("first");
+        assert!(is_new);
+        let (again, is_new) = table.enter(now, 1, a.thread(), &limits).expect("again");
+        assert!(Arc::ptr_eq(&first, &again) && !is_new);
         table.enter(now, 1, b.thread(), &limits).expect("second");
         refused(table.enter(now, 1, c.thread(), &limits), "too many processes");
         table.enter(now, 2, c.thread(), &limits).expect("another user");

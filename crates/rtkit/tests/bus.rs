@@ -292,6 +292,45 @@ fn reservations_follow_server_and_demand() {
     worker.join().expect("its end");
 }
 
+/// A thread of high priority counts to the limits also after a request for real-time priority was refused. One that has
+/// another reservation than the service made keeps that, however much it computes.
+///
+/// Fails when each refused request removes its thread (tried without `is_new`), and when another reservation is taken
+/// for the service's (tried without the comparison of times).
+#[test]
+fn limits_and_reservations_of_threads_stay() {
+    let Some(bus) = Bus::start("stay") else { return };
+    let (folder, scheduler) = (Folder::new("rtkit-stay"), FakeScheduler::default());
+    let limits = Limits { threads_per_user: 1, requests_per_burst: 100, ..Limits::default() };
+    let config = Config { limits, ..Config::default() };
+    let service = TestService::start(&bus, &folder.socket(), config);
+    let proxy = client(&bus.address);
+    let (sleeper, other) = (Sleeper::start(), Sleeper::start());
+    let request =
+        |method: &str, tid: u32, value: i32| call(&proxy, method, &(u64::from(tid), value));
+    let realtime = |tid: u32| call(&proxy, "MakeThreadRealtime", &(u64::from(tid), 20_u32));
+    request("MakeThreadHighPriority", sleeper.tid, 5).expect("a nice value");
+    assert_eq!(realtime(sleeper.tid).expect_err("no server").0, FAILED);
+    let (name, text) = request("MakeThreadHighPriority", other.tid, 5).expect_err("one too many");
+    assert_eq!((name.as_str(), text.contains("too many real-time threads")), (DENIED, true));
+
+    let _server = serve(&folder, &scheduler, ConnectionLimits::default());
+    realtime(sleeper.tid).expect("a server");
+    scheduler.lose_all();
+    let ms = laxity_core::Span::from_millis;
+    scheduler.reserve_as_root(sleeper.tid, Reservation::new(ms(2), ms(20)));
+    for seconds in [5, 10, 15] {
+        service.supervisor.refine(Duration::from_secs(seconds), true);
+        assert_eq!(reserved(&scheduler), [(sleeper.tid, 2000, 20_000, 0)]);
+    }
+    // It has ended, and is not made again.
+    scheduler.lose_all();
+    service.supervisor.refine(Duration::from_secs(20), true);
+    assert_eq!(reserved(&scheduler), []);
+    sleeper.end();
+    other.end();
+}
+
 /// Root ends all reservations and nice values that the service has given, real-time policies of users' threads, and the
 /// service, by RealtimeKit's methods. Others may not.
 ///
