@@ -55,8 +55,14 @@ pub fn set(task: i32, attributes: usize, flags: u32) -> Answer {
     }
     let client = Client::unconnected();
     let Some(parameters) = attr.parameters() else {
-        let reachable = Client::connect_to(client.path()).is_ok();
-        return if reachable { Answer::Failed(Errno::EINVAL) } else { Answer::Pass };
+        // Where no server or no scheduler runs it is the kernel's to refuse.
+        return match client.query(None) {
+            Ok(_) => Answer::Failed(Errno::EINVAL),
+            Err(error) => match refused(&error, tid) {
+                Answer::Pass => Answer::Pass,
+                _ => Answer::Failed(Errno::EINVAL),
+            },
+        };
     };
     match reserve(&client, tid, parameters) {
         Ok(()) => {
@@ -72,12 +78,16 @@ pub fn set(task: i32, attributes: usize, flags: u32) -> Answer {
 fn reserve(client: &Client, tid: u32, parameters: Parameters) -> Result<(), Error> {
     let Parameters { runtime, period } = parameters;
     let request = Request::new(runtime, period).for_task(tid);
-    let known = match client.reserve(&request) {
-        Err(Error::Refused(why)) if why.code == Code::AlreadyReserved => {
-            client.query(Some(tid))?.reservation
+    let (known, already) = match client.reserve(&request) {
+        Err(error) if error.code() == Some(Code::AlreadyReserved) => {
+            (client.query(Some(tid))?.reservation, error)
         }
         result => return result.map(drop),
     };
+    // Once it has left one that others share, it could not return.
+    if known.as_ref().is_some_and(|known| known.inherit && known.tasks > 1) {
+        return Err(already);
+    }
     let ns = Duration::from_nanos;
     let again = known.map(|known: ReservationStatus| {
         let request = Request::new(ns(known.runtime_ns), ns(known.period_ns)).for_task(tid);
@@ -130,8 +140,12 @@ pub fn complete(task: i32, attributes: usize, size: u32) {
     if !SCHED_EXT_POLICIES.contains(&attr.policy) {
         return;
     }
-    let state = Client::unconnected().query(Some(tid));
-    let Some(known) = state.ok().and_then(|state| state.reservation) else { return };
+    let Ok(state) = Client::unconnected().query(Some(tid)) else { return };
+    let Some(known) = state.reservation else {
+        // It was ended by another program, or with the scheduler.
+        GRANTS.remove(tid);
+        return;
+    };
     let attr = SchedAttr {
         policy: DEADLINE,
         nice: 0,
@@ -146,8 +160,13 @@ pub fn complete(task: i32, attributes: usize, size: u32) {
 
 /// `sched_yield()`: the job of a thread with a reservation ends, and the next one begins with its next period. To the
 /// scheduler it would mean that another task may run first.
-pub fn end_job() -> Answer {
-    let Some(grant) = GRANTS.get(current_tid()) else { return Answer::Pass };
+pub fn end_job(policy_of_caller: fn() -> Option<u32>) -> Answer {
+    let tid = current_tid();
+    let Some(grant) = GRANTS.get(tid) else { return Answer::Pass };
+    // It has left by `sched_setscheduler(2)`, which is not intercepted.
+    if !policy_of_caller().is_some_and(|policy| SCHED_EXT_POLICIES.contains(&policy)) {
+        return Answer::Pass;
+    }
     let Some(next) = next_period(grant, now()) else { return Answer::Pass };
     let flags = ClockNanosleepFlags::TIMER_ABSTIME;
     let next = TimeSpec::from_duration(next);

@@ -136,11 +136,19 @@ fn get_attributes(arguments: Arguments) -> c_long {
     result
 }
 
+/// The calling thread's scheduling policy for the kernel.
+#[allow(unsafe_code)]
+fn policy_of_caller() -> Option<u32> {
+    // SAFETY: the call takes a thread id only.
+    let policy = unsafe { libc::sched_getscheduler(0) };
+    u32::try_from(policy & !libc::SCHED_RESET_ON_FORK).ok()
+}
+
 fn yield_cpu(arguments: Arguments) -> c_long {
     if !deadline::GRANTS.any() {
         return pass(libc::SYS_sched_yield, arguments);
     }
-    answer(libc::SYS_sched_yield, arguments, deadline::end_job)
+    answer(libc::SYS_sched_yield, arguments, || deadline::end_job(policy_of_caller))
 }
 
 /// `syscall(2)`. The C library's takes a variable number of arguments; on the 64-bit architectures of Linux they are

@@ -5,8 +5,9 @@ mod lacking;
 #[path = "../../broker/tests/support/mod.rs"]
 mod support;
 
-use std::fs::OpenOptions;
+use std::fs::{OpenOptions, Permissions};
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -53,7 +54,8 @@ fn steps(folder: &Folder, steps: &[&str]) -> String {
 /// Fails when a request reaches the kernel (tried: `Pass` for all: `EPERM`), when a second one is refused, or leaves the
 /// first (tried without `release`), when a refused one ends the first (tried without the last `reserve`), when the
 /// reservation stays behind a thread that leaves the policy (tried without `PassAndRelease`), when `sched_yield` is the
-/// kernel's, and when an argument of other system calls is lost (tried with five).
+/// kernel's, when an argument of other system calls is lost (tried with five), and when what is not valid for a
+/// reservation never reaches the kernel.
 #[test]
 fn programs_have_reservations() {
     let (folder, scheduler) = (Folder::new("preload"), FakeScheduler::default());
@@ -125,6 +127,11 @@ fn programs_have_reservations() {
     ];
     assert_eq!(text, format!("{passed}{}\n", expected.join("\n")));
     assert_eq!(steps(&folder, &["wrapper", "get"]), "wrapper: ok\nget: ok 6 1 5 5\n");
+    // Without a scheduler it is the kernel that refuses, for another reason.
+    scheduler.set_down(true);
+    let text = steps(&folder, &["wrong"]);
+    assert!(!is_root() || text.contains("\nsignal: EPERM\n"), "{text}");
+    scheduler.set_down(false);
     assert_eq!(scheduler.reservations(), []);
 }
 
@@ -177,4 +184,36 @@ fn chrt_reserves_for_its_command() {
     let output = run(&folder, &mut chrt("3000000", &["true"]));
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && error.contains("Device or resource busy"), "{error}");
+}
+
+/// A thread of a reservation that it shares with others keeps that: once it has left, it could not return.
+///
+/// Fails when a request ends it first (tried without the number of its tasks).
+#[test]
+fn threads_keep_reservations_that_others_share() {
+    let (folder, scheduler) = (Folder::new("preload-shared"), FakeScheduler::default());
+    prepare(&folder);
+    let server = serve(&folder, &scheduler, ConnectionLimits::default());
+    let [ids, go] = ["ids", "go"].map(|name| {
+        let path = folder.0.join(name);
+        mkfifo(&path, Mode::from_bits_truncate(0o666)).expect("a FIFO");
+        std::fs::set_permissions(&path, Permissions::from_mode(0o666)).expect("a mode");
+        path
+    });
+    let user = if is_root() { USER } else { nix::unistd::getuid().as_raw() };
+    let shares = std::thread::spawn({
+        let scheduler = scheduler.clone();
+        move || {
+            let pid = std::fs::read_to_string(ids).expect("an id").trim().parse().expect("an id");
+            let reservation = Reservation::new(Span::from_millis(1), Span::from_millis(10));
+            scheduler.share(&[pid, std::process::id()], reservation, user);
+            std::fs::write(go, "go\n").expect("a reader");
+        }
+    });
+    let script = "echo $$ >\"$1/ids\"; read -r line <\"$1/go\"; exec \"$1/deadline\" 'set 1 20'";
+    let output = run(&folder, Command::new("sh").args(["-c", script, "sh"]).arg(&folder.0));
+    shares.join().expect("its end");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "set 1 20: EBUSY\n");
+    let counts = server.broker.counters.requests();
+    assert!(counts.iter().all(|count| count.request != "release"), "{counts:?}");
 }

@@ -7,6 +7,7 @@ use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -24,9 +25,9 @@ use laxity_kernel::cpu::{
 pub const USER: u32 = 65_534;
 pub const OTHER_USER: u32 = 65_533;
 
-/// The reservations of the fake scheduler, which outlive a server.
+/// The reservations of the fake scheduler, which outlive a server, and whether it is down.
 #[derive(Clone, Default)]
-pub struct FakeScheduler(Arc<Mutex<Vec<ReservationRequest>>>);
+pub struct FakeScheduler(Arc<Mutex<Vec<ReservationRequest>>>, Arc<AtomicBool>);
 
 impl FakeScheduler {
     fn live(&self) -> std::sync::MutexGuard<'_, Vec<ReservationRequest>> {
@@ -48,6 +49,19 @@ impl FakeScheduler {
         self.live().clear();
     }
 
+    /// Takes the scheduler down, or up again.
+    pub fn set_down(&self, down: bool) {
+        self.1.store(down, Ordering::Relaxed);
+    }
+
+    /// Tasks of a user share a reservation, which they inherited.
+    pub fn share(&self, pids: &[u32], reservation: Reservation, owner: u32) {
+        let shared = pids.iter();
+        let shared =
+            shared.map(|&pid| ReservationRequest { pid, reservation, inherit: true, owner });
+        self.live().extend(shared);
+    }
+
     /// Reserves as root does without a server.
     pub fn reserve_as_root(&self, pid: u32, reservation: Reservation) {
         self.live().push(ReservationRequest { pid, reservation, inherit: false, owner: 0 });
@@ -63,6 +77,9 @@ struct FakeBackend(FakeScheduler);
 
 impl ReservationBackend for FakeBackend {
     fn reservations(&mut self) -> Result<ReservationTable, CpuError> {
+        if self.0.1.load(Ordering::Relaxed) {
+            return Err(CpuError::NotRunning);
+        }
         let placed = self.0.reservations().into_iter();
         let placed = placed.map(|r| (place_on_first(r.reservation), r.owner)).collect();
         Ok(ReservationTable { policy: Policy::named("bebs")?, cpus: 1, placed })
@@ -104,7 +121,8 @@ impl ReservationBackend for FakeBackend {
             owner: r.owner,
             placed: place_on_first(r.reservation),
             inherited: r.inherit,
-            tasks: 1,
+            tasks: reservations.iter().filter(|other| r.inherit && other.inherit).count().max(1)
+                as u64,
             deadline_misses: 0,
             max_lateness_ns: 0,
         }))
