@@ -3,6 +3,7 @@
 //! - [`spsc`]: a bounded ring from one thread to another, without locks.
 //! - `shared` (feature `shared`, Linux): the same ring from a process that is not trusted.
 //! - `sysv` (feature `sysv`, Unix): System V semaphores, which the rings are measured against.
+//! - `exec` (feature `exec`, Linux): executing a program that inherits whether SIGPIPE is ignored.
 //! - [`prefetch`]: asking the cache for a line.
 //!
 //! Without features the crate needs no standard library and no other crate.
@@ -18,9 +19,11 @@
 #![warn(clippy::undocumented_unsafe_blocks)]
 
 extern crate alloc;
-#[cfg(any(test, feature = "shared", feature = "sysv"))]
+#[cfg(any(test, feature = "exec", feature = "shared", feature = "sysv"))]
 extern crate std;
 
+#[cfg(all(feature = "exec", target_os = "linux"))]
+mod exec;
 mod index;
 mod prefetch;
 #[cfg(all(feature = "shared", target_os = "linux"))]
@@ -30,4 +33,6 @@ mod sync;
 #[cfg(all(feature = "sysv", unix))]
 pub mod sysv;
 
+#[cfg(all(feature = "exec", target_os = "linux"))]
+pub use exec::exec;
 pub use prefetch::prefetch;

@@ -198,9 +198,29 @@ impl From<Refusal> for CpuError {
 pub(super) fn io(path: &std::path::Path) -> impl FnOnce(io::Error) -> CpuError {
     let path = path.display().to_string();
     move |error| match error.kind() {
-        io::ErrorKind::PermissionDenied => {
+        // A service may have a system that it can only read.
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             CpuError::NotPermitted { what: "use the scheduler's files" }
         }
         _ => CpuError::Io { path, error },
+    }
+}
+
+#[cfg(all(test, feature = "kernel"))]
+mod tests {
+    use std::io;
+    use std::path::Path;
+
+    use super::{CpuError, io as named};
+
+    /// Fails when a service with a system that it can only read is told of an error of the files, so that it never asks
+    /// the server.
+    #[test]
+    fn files_that_cannot_be_written_are_not_permitted() {
+        let error = |kind| named(Path::new("/run/laxity-cpu.lock"))(io::Error::from(kind));
+        for kind in [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem] {
+            assert!(matches!(error(kind), CpuError::NotPermitted { .. }), "{kind}");
+        }
+        assert!(matches!(error(io::ErrorKind::NotFound), CpuError::Io { .. }));
     }
 }

@@ -116,6 +116,10 @@ impl ReservationBackend for SchedulerClient {
             Answer::NoRoom => Ok(ReserveOutcome::RetryAfter(DRAIN_POLL_INTERVAL)),
             Answer::NotNow => Ok(ReserveOutcome::RetryAfter(PENDING_JOBS_DELAY)),
             Answer::NoTask => Err(CpuError::NoTask { pid }),
+            // A task that a higher scheduling class keeps from running leaves its reservation later.
+            Answer::HasOne if session.control.find(pid)? == 0 => {
+                Ok(ReserveOutcome::RetryAfter(PENDING_JOBS_DELAY))
+            }
             Answer::HasOne => Err(CpuError::AlreadyReserved),
             Answer::Elsewhere => Err(CpuError::Affinity("the task may no longer run on that CPU")),
             Answer::TooMany | Answer::HasNone => Err(CpuError::TableFull),
@@ -154,7 +158,7 @@ impl ReservationBackend for SchedulerClient {
 /// As [`ReservationBackend::try_reserve`].
 pub fn reserve(pid: u32, reservation: Reservation, inherit: bool) -> Result<u32, CpuError> {
     let request = ReservationRequest { pid, reservation, inherit, owner: 0 };
-    let mut client = SchedulerClient::with_programs(&[RESERVE]);
+    let mut client = SchedulerClient::with_programs(&[RESERVE, FIND]);
     reserve_with_retry(|deferrable| client.try_reserve(&request, deferrable))?
         .ok_or(CpuError::Draining)
 }

@@ -289,7 +289,7 @@ fn text(measured: &Measured) -> String {
     let of = |cost: &Cost| cost.proposed().replace(' ', "");
     let (switch, release) = (of(&measured.switch), of(&measured.release));
     text += &format!(
-        "# For live CPUs:\n#   laxity cpu up --overhead switch={switch} --overhead release={release}\n"
+        "# For live CPUs, with the --policy and --set in force:\n#   laxity cpu up --overhead switch={switch} --overhead release={release}\n"
     );
     text
 }

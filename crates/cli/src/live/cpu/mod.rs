@@ -13,7 +13,6 @@ pub mod status;
 pub mod top;
 
 use std::os::unix::fs::MetadataExt as _;
-use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode};
 
 use laxity_scenario::quantity;
@@ -123,7 +122,7 @@ fn run_reserved(args: &RunArgs) -> Result<Failure, Failure> {
     let Some((program, arguments)) = args.command.split_first() else {
         return Err(Failure::input("give a command to run, after --"));
     };
-    reservations::reserve(std::process::id(), reservation, true)?;
-    let error = Command::new(program).args(arguments).exec();
+    reservations::reserve_within_service(std::process::id(), reservation)?;
+    let error = laxity_ring::exec(Command::new(program).args(arguments));
     Ok(Failure::Input(format!("{}: {error}; name a program", program.to_string_lossy())))
 }

@@ -38,12 +38,30 @@ fn with_fallback<T>(
 /// Returns the CPU.
 pub fn reserve(pid: u32, reservation: Reservation, inherit: bool) -> Result<u32, Failure> {
     with_fallback(backend::reserve(pid, reservation, inherit), |client| {
-        let Reservation { budget, period, .. } = reservation;
-        let [runtime, period] = [budget, period].map(|span| Duration::from_nanos(span.0));
-        let request = Request::new(runtime, period).for_task(pid);
-        let request = if inherit { request.inherited() } else { request };
-        client.reserve(&request).map(|grant| grant.cpu)
+        request(client, pid, reservation, inherit)
     })
+}
+
+/// Reserves for a task and its future children. The server is asked first: a service may have root's privileges and
+/// still be killed for a call of `bpf(2)`.
+pub fn reserve_within_service(pid: u32, reservation: Reservation) -> Result<u32, Failure> {
+    match Client::connect() {
+        Ok(client) => Ok(request(&client, pid, reservation, true)?),
+        Err(_) => reserve(pid, reservation, true),
+    }
+}
+
+fn request(
+    client: &Client,
+    pid: u32,
+    reservation: Reservation,
+    inherit: bool,
+) -> Result<u32, Error> {
+    let Reservation { budget, period, .. } = reservation;
+    let [runtime, period] = [budget, period].map(|span| Duration::from_nanos(span.0));
+    let request = Request::new(runtime, period).for_task(pid);
+    let request = if inherit { request.inherited() } else { request };
+    client.reserve(&request).map(|grant| grant.cpu)
 }
 
 pub fn release(pid: u32) -> Result<(), Failure> {
