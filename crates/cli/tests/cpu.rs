@@ -280,7 +280,7 @@ mod live {
     /// when a reload to the policy that is there counts as a failure (tried: `ExecReload` without its `-`),
     /// when tasks are looked up by the kernel's numbers (tried: `bpf_task_from_pid` in `laxity_reserve`,
     /// which reserved for another task), and when they are identified by these (tried: `lx_pid_for_caller` that returns
-    /// what it got).
+    /// what it got), and when a program in a reservation has SIGPIPE reset (tried with `exec` of the standard library).
     #[test]
     fn services_run_under_systemd() {
         let folders = ["/usr/lib/systemd", "/lib/systemd"].map(Path::new);
@@ -342,6 +342,10 @@ mod live {
             "needs 30.040 % of a CPU with the 0.004 ms of overheads added to each runtime; ";
         assert_contains(reservations, &[known, refused]);
         assert_eq!(number(reservations, "jobs", "missed"), 0, "{reservations}");
+        // SIGPIPE, signal 13, is still ignored.
+        let ignored = reservations.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        assert!(ignored.is_some_and(|mask| mask >> 12 & 1 == 1), "{reservations}");
         // On Linux 7, and the service may write there.
         if let Some(size) = reservations.lines().find_map(|l| l.strip_prefix("server ")) {
             assert_eq!(size, "251000 1000000", "{reservations}");

@@ -92,6 +92,8 @@ server=/sys/kernel/debug/sched/ext_server/cpu0
 wait $periodic
 kill $hogs
 cat /tmp/periodic
+# As systemd starts a service.
+sh -c "trap '' PIPE; exec $as_user laxity cpu run --runtime 1ms --period 10ms -- grep SigIgn /proc/self/status"
 # shellcheck disable=SC2086 # several words
 with_status $as_user laxity cpu run --runtime 3ms --period 10ms -- true
 echo "== deadline"
