@@ -51,7 +51,7 @@ const ARROWS: &[(&str, &str)] = &[
     (
         "cli",
         "core curve link dwcs cpu results scenario trace traffic sim analysis report bench experiments \
-         media kernel userlink reserve broker daemon telemetry certify tc sweep",
+         media kernel userlink reserve broker daemon telemetry certify tc sweep ring",
     ),
 ];
 
