@@ -609,6 +609,7 @@ mod live {
     /// Fails when a release by a late timer is judged as one of then (tried: `bebs`, whose deadlines are due 6 us
     /// earlier), and when jobs after one beyond its budget stay unpromised (tried: a period for each begun budget).
     /// Fails when the number of lost events does not come into the record (tried: a recorder that answers none).
+    /// Fails when a second recording starts the scheduler, whose events nobody reads, while the first is being written.
     #[test]
     fn records_of_two_cpus_are_legal() {
         if !available() {
@@ -637,6 +638,9 @@ mod live {
         let unjudged = "not judged: the record has a gap, ";
         assert_contains(judged, &["bebs on CPU 0", unjudged, "ended with 1\n"]);
         assert!(!judged.contains("legal run") && !judged.contains("premise"), "{judged}");
+        let second = part(&text, "second record");
+        assert_contains(second, &["somebody records already; try again when that has ended\n"]);
+        assert!(second.contains("\ndisabled\n"), "{second}");
         assert!(text.ends_with("kernel content\n"), "{text}");
     }
 }

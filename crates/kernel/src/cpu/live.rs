@@ -118,7 +118,7 @@ fn start(policy: &Policy, recorded_until: u64) -> Result<(), CpuError> {
 /// [`Recorder`](super::record::Recorder) reads them.
 ///
 /// # Errors
-/// As [`up`]; also when a scheduler is running.
+/// As [`up`]; also when a scheduler is running, or somebody records.
 pub fn up_recorded(policy: &Policy, length: Duration) -> Result<(), CpuError> {
     let _lock = system::lock()?;
     match system::running()? {
@@ -129,6 +129,8 @@ pub fn up_recorded(policy: &Policy, length: Duration) -> Result<(), CpuError> {
         }
         None => {}
     }
+    // An earlier recording may still be written; then nothing is to be started.
+    let _recording = system::lock_recording()?;
     // An upper bound on the time of the verifier.
     let loading = Duration::from_secs(60);
     start(policy, system::after(loading + length))?;

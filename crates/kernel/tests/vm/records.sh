@@ -46,4 +46,16 @@ cat /tmp/recorded
 echo "== judged with a gap"
 with_status laxity validate --tolerance 4ms /tmp/gap.csv
 laxity cpu down
+# While a record is still being written.
+rm /tmp/recorded
+laxity cpu up --policy bebs --record /tmp/first.csv --duration 5min >/tmp/recorded 2>&1 &
+recorder=$!
+wait_for grep -q recorded /tmp/recorded
+kill -STOP $recorder
+laxity cpu down
+echo "== second record"
+with_status laxity cpu up --policy bebs --record /tmp/second.csv --duration 1s
+cat /sys/kernel/sched_ext/state
+kill -KILL $recorder
+wait $recorder || true
 judge_kernel

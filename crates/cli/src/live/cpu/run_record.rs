@@ -42,8 +42,8 @@ pub fn run(args: &UpArgs, path: &Path) -> Result<ExitCode, Failure> {
     let (file, pending) = Pending::create(path)?;
     let control = interrupt::control();
     backend::up_recorded(&policy, duration)?;
-    warning::say(format!("policy {} schedules the CPUs, and is recorded", args.policy));
     let recorder = Recorder::open()?;
+    warning::say(format!("policy {} schedules the CPUs, and is recorded", args.policy));
     let mut cpus: BTreeMap<u32, Vec<Event>> = BTreeMap::new();
     let mut names = Names::default();
     let count = Cell::new(0);
