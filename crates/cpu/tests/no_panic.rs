@@ -101,13 +101,9 @@ proptest! {
 /// Fails when the checks of debug builds add that time to another one.
 #[test]
 fn nearly_no_share_is_no_panic() {
-    let reserved = |budget, period, deadline| Reservation {
-        budget: Span(budget),
-        period: Span(period),
-        deadline: Span(deadline),
-    };
-    let soft = Service::Soft(reserved(4_314_814_742_528, 4_541_911_373_587, 0));
-    let hard = Service::Hard(reserved(1, 153_907_662, 4_275_212));
+    let reserved = |budget, period| Reservation::new(Span(budget), Span(period));
+    let soft = Service::Soft(reserved(4_314_814_742_528, 4_541_911_373_587));
+    let hard = Service::Hard(reserved(1, 153_907_662).within(Span(4_275_212)));
     for p in POLICIES {
         let mut policy = build(p.name, &Options::default()).expect("a name of the registry");
         for (task, service) in [(TaskId(0), soft), (TaskId(1), hard)] {

@@ -57,11 +57,8 @@ pub fn set(task: i32, attributes: usize, flags: u32) -> Answer {
     let Some(parameters) = attr.parameters() else {
         // Where no server or no scheduler runs it is the kernel's to refuse.
         return match client.query(None) {
-            Ok(_) => Answer::Failed(Errno::EINVAL),
-            Err(error) => match refused(&error, tid) {
-                Answer::Pass => Answer::Pass,
-                _ => Answer::Failed(Errno::EINVAL),
-            },
+            Err(error) if refused(&error, tid) == Answer::Pass => Answer::Pass,
+            _ => Answer::Failed(Errno::EINVAL),
         };
     };
     match reserve(&client, tid, parameters) {
@@ -161,8 +158,7 @@ pub fn complete(task: i32, attributes: usize, size: u32) {
 /// `sched_yield()`: the job of a thread with a reservation ends, and the next one begins with its next period. To the
 /// scheduler it would mean that another task may run first.
 pub fn end_job(policy_of_caller: fn() -> Option<u32>) -> Answer {
-    let tid = current_tid();
-    let Some(grant) = GRANTS.get(tid) else { return Answer::Pass };
+    let Some(grant) = GRANTS.get(current_tid()) else { return Answer::Pass };
     // It has left by `sched_setscheduler(2)`, which is not intercepted.
     if !policy_of_caller().is_some_and(|policy| SCHED_EXT_POLICIES.contains(&policy)) {
         return Answer::Pass;

@@ -79,8 +79,12 @@ impl Config {
         let range = self.longest_period.saturating_sub(self.shortest_period);
         let steps = (self.max_priority - 1).max(1);
         let period = self.longest_period - range * (priority - 1) / steps;
-        let runtime = (period * self.start_percent / 100).max(MIN_RUNTIME);
-        Ok(Parameters { runtime, period })
+        Ok(Parameters { runtime: self.start_runtime(period), period })
+    }
+
+    /// The runtime with which a thread of a period starts.
+    pub(crate) fn start_runtime(&self, period: Duration) -> Duration {
+        (period * self.start_percent / 100).max(MIN_RUNTIME)
     }
 
     /// Checks a nice value.

@@ -253,7 +253,7 @@ impl Supervisor {
             return true;
         }
         let bounds = Bounds {
-            start_runtime: own.period * self.config.start_percent / 100,
+            start_runtime: self.config.start_runtime(own.period),
             max_runtime: own.period * self.config.max_percent / 100,
             max_job: self.config.rttime_max,
         };

@@ -27,11 +27,14 @@ pub const OTHER_USER: u32 = 65_533;
 
 /// The reservations of the fake scheduler, which outlive a server, and whether it is down.
 #[derive(Clone, Default)]
-pub struct FakeScheduler(Arc<Mutex<Vec<ReservationRequest>>>, Arc<AtomicBool>);
+pub struct FakeScheduler {
+    reservations: Arc<Mutex<Vec<ReservationRequest>>>,
+    down: Arc<AtomicBool>,
+}
 
 impl FakeScheduler {
     fn live(&self) -> std::sync::MutexGuard<'_, Vec<ReservationRequest>> {
-        let mut reservations = self.0.lock().expect("reservations");
+        let mut reservations = self.reservations.lock().expect("reservations");
         // A reservation ends with its task.
         reservations.retain(|reservation| {
             let status = fs::read_to_string(format!("/proc/{}/status", reservation.pid));
@@ -51,15 +54,13 @@ impl FakeScheduler {
 
     /// Takes the scheduler down, or up again.
     pub fn set_down(&self, down: bool) {
-        self.1.store(down, Ordering::Relaxed);
+        self.down.store(down, Ordering::Relaxed);
     }
 
     /// Tasks of a user share a reservation, which they inherited.
     pub fn share(&self, pids: &[u32], reservation: Reservation, owner: u32) {
-        let shared = pids.iter();
-        let shared =
-            shared.map(|&pid| ReservationRequest { pid, reservation, inherit: true, owner });
-        self.live().extend(shared);
+        let of = |&pid: &u32| ReservationRequest { pid, reservation, inherit: true, owner };
+        self.live().extend(pids.iter().map(of));
     }
 
     /// Reserves as root does without a server.
@@ -77,7 +78,7 @@ struct FakeBackend(FakeScheduler);
 
 impl ReservationBackend for FakeBackend {
     fn reservations(&mut self) -> Result<ReservationTable, CpuError> {
-        if self.0.1.load(Ordering::Relaxed) {
+        if self.0.down.load(Ordering::Relaxed) {
             return Err(CpuError::NotRunning);
         }
         let placed = self.0.reservations().into_iter();

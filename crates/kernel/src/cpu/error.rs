@@ -198,7 +198,7 @@ impl From<Refusal> for CpuError {
 pub(super) fn io(path: &std::path::Path) -> impl FnOnce(io::Error) -> CpuError {
     let path = path.display().to_string();
     move |error| match error.kind() {
-        // A service may have a system that it can only read.
+        // So is `/run` of a service with `ProtectSystem=strict`.
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             CpuError::NotPermitted { what: "use the scheduler's files" }
         }
@@ -213,8 +213,7 @@ mod tests {
 
     use super::{CpuError, io as named};
 
-    /// Fails when a service with a system that it can only read is told of an error of the files, so that it never asks
-    /// the server.
+    /// Fails when a file system that may only be read is another error: `laxity cpu` then does not ask the server.
     #[test]
     fn files_that_cannot_be_written_are_not_permitted() {
         let error = |kind| named(Path::new("/run/laxity-cpu.lock"))(io::Error::from(kind));

@@ -21,10 +21,8 @@ tasks respond 4000 100 1000 >/dev/null &
 answers=$!
 sleep 1.5
 # Tasks that come are to meet reservations, which come later where the start takes longer.
-left=50
-until [ "$(kernel-cpu status | grep -c '^reservation')" -eq 2 ] || [ $left -eq 0 ]; do
-    left=$((left - 1))
-done
+both_are_reserved() { [ "$(kernel-cpu status | grep -c '^reservation')" -eq 2 ]; }
+wait_for both_are_reserved
 sh -c "echo 0 >$groups/one/cgroup.procs; exec tasks hog 1 3" >/dev/null &
 nice -n 7 tasks hog 1 3 >/dev/null &
 tasks forks 40 >/dev/null

@@ -8,6 +8,16 @@ set -eu
 . ./checks.sh
 # shellcheck source=crates/kernel/tests/vm/recording.sh
 . ./recording.sh
+
+# record_and_stop FILE: a recorder that stands still.
+record_and_stop() {
+    rm /tmp/recorded
+    laxity cpu up --policy bebs --record "$1" --duration 5min >/tmp/recorded 2>&1 &
+    recorder=$!
+    wait_for grep -q recorded /tmp/recorded
+    kill -STOP $recorder
+}
+
 for policy; do
     record_reserved "$policy" 3s 800
     tasks hog 3 1 >/dev/null &
@@ -32,11 +42,7 @@ for policy; do
 done
 # The recorder stands still while more happens than it has place for: a byte goes to and fro 15,000 times, with some
 # ten events each, and 75,000 have place.
-rm /tmp/recorded
-laxity cpu up --policy bebs --record /tmp/gap.csv --duration 5min >/tmp/recorded 2>&1 &
-recorder=$!
-wait_for grep -q recorded /tmp/recorded
-kill -STOP $recorder
+record_and_stop /tmp/gap.csv
 tasks pass 15000 >/dev/null
 kill -TERM $recorder
 kill -CONT $recorder
@@ -47,11 +53,7 @@ echo "== judged with a gap"
 with_status laxity validate --tolerance 4ms /tmp/gap.csv
 laxity cpu down
 # While a record is still being written.
-rm /tmp/recorded
-laxity cpu up --policy bebs --record /tmp/first.csv --duration 5min >/tmp/recorded 2>&1 &
-recorder=$!
-wait_for grep -q recorded /tmp/recorded
-kill -STOP $recorder
+record_and_stop /tmp/first.csv
 laxity cpu down
 echo "== second record"
 with_status laxity cpu up --policy bebs --record /tmp/second.csv --duration 1s

@@ -122,7 +122,7 @@ fn run_reserved(args: &RunArgs) -> Result<Failure, Failure> {
     let Some((program, arguments)) = args.command.split_first() else {
         return Err(Failure::input("give a command to run, after --"));
     };
-    reservations::reserve_within_service(std::process::id(), reservation)?;
+    reservations::reserve_by_server_first(std::process::id(), reservation)?;
     let error = laxity_ring::exec(Command::new(program).args(arguments));
     Ok(Failure::Input(format!("{}: {error}; name a program", program.to_string_lossy())))
 }

@@ -44,7 +44,7 @@ pub fn reserve(pid: u32, reservation: Reservation, inherit: bool) -> Result<u32,
 
 /// Reserves for a task and its future children. The server is asked first: a service may have root's privileges and
 /// still be killed for a call of `bpf(2)`.
-pub fn reserve_within_service(pid: u32, reservation: Reservation) -> Result<u32, Failure> {
+pub fn reserve_by_server_first(pid: u32, reservation: Reservation) -> Result<u32, Failure> {
     match Client::connect() {
         Ok(client) => Ok(request(&client, pid, reservation, true)?),
         Err(_) => reserve(pid, reservation, true),
