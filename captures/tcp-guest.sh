@@ -91,8 +91,8 @@ download() {
     # shellcheck disable=SC2086 # words
     wait $clients $senders || true
     sleep 0.5
-    # shellcheck disable=SC2086 # words
-    kill -TERM $captures
+    # By name: $captures are the shells that wait for tcpdump, which writes the last packets when it ends.
+    killall tcpdump
     # shellcheck disable=SC2086 # words
     wait $captures || true
     echo "$queue,$1,$2,$(internet-load queueing /tmp/rt.pcap /tmp/cl.pcap 4000 16000)"

@@ -219,8 +219,8 @@ in_ns cl timeout "$most" irtt client -i 20ms -l 172 -d "${seconds}s" -Q -o /out/
 clients="$clients $!"
 send main
 wait "$receiving"
-# shellcheck disable=SC2086 # words
-kill -TERM $captures
+# By name: $captures are the shells that wait for tcpdump, which writes the last packets when it ends.
+killall tcpdump
 # shellcheck disable=SC2086 # words
 wait $clients $captures || true
 kill "$serving"
