@@ -158,6 +158,10 @@ LX_INLINE u32 lx_prev_blocked(struct task_struct *prev, u32 cpu)
 		t->queued = 0;
 		lx_task_unhold(t);
 	}
+	if (t->pending) {
+		lx_apply_pending(slot, bpf_ktime_get_ns());
+		return LX_NONE;
+	}
 	if (t->home_cpu == cpu)
 		return slot;
 	t->charged_runtime = prev->se.sum_exec_runtime;

@@ -75,14 +75,16 @@ LX_INLINE void lx_move_now(struct lx_task *t, u32 slot)
 	if (!c)
 		return;
 	runs = lx_run_contains(&c->run, slot) || c->run.next == slot;
-	if (runs)
+	if (runs) {
 		lx_drain_local(c);
+		lx_request_preempt(c);
+	}
 	lx_unlock(&c->lock);
 	if (runs) {
 		scx_bpf_kick_cpu(READ_ONCE(t->home_cpu), SCX_KICK_PREEMPT);
 		return;
 	}
-	lx_apply_pending(t, slot, now);
+	lx_apply_pending(slot, now);
 	c = lx_lock_home(t);
 	if (!c)
 		return;
@@ -204,29 +206,45 @@ int laxity_reserve(struct lx_request *q)
 	return 0;
 }
 
-SEC("syscall")
-int laxity_release(struct lx_request *q)
+/* Makes a task leave its reservation. What is pending for it is carried out now, if it is not
+ * running. */
+LX_INLINE u32 lx_release_from(struct task_struct *p)
 {
-	struct task_struct *p = bpf_task_from_vpid(q->pid);
 	u32 slot = 0, error = ESRCH;
-	unsigned long flags;
-	struct lx_task *t;
+	struct lx_task *t = lx_task_of(p, &slot);
+	struct lx_cpu *c = t ? lx_lock_home(t) : NULL;
 
-	q->error = ESRCH;
-	if (!p)
-		return 0;
-	bpf_local_irq_save(&flags);
-	t = lx_task_of(p, &slot);
-	if (t) {
-		error = ENOENT;
+	if (!c)
+		return error;
+	/* Its slot may belong to another task by now. */
+	if (lx_task_of(p, NULL) == t) {
 		if (t->pending && t->pending != LX_PENDING_RELEASE) {
 			error = EBUSY;
 		} else if (t->reservation) {
 			error = 0;
 			t->pending = LX_PENDING_RELEASE;
-			lx_move_now(t, slot);
+		} else {
+			error = ENOENT;
 		}
 	}
+	lx_unlock(&c->lock);
+	if (t->pending)
+		lx_move_now(t, slot);
+	return error;
+}
+
+SEC("syscall")
+int laxity_release(struct lx_request *q)
+{
+	struct task_struct *p = bpf_task_from_vpid(q->pid);
+	unsigned long flags;
+	u32 error;
+
+	q->error = ESRCH;
+	if (!p)
+		return 0;
+	bpf_local_irq_save(&flags);
+	error = lx_release_from(p);
 	bpf_local_irq_restore(&flags);
 	q->error = error;
 	bpf_task_release(p);

@@ -86,6 +86,8 @@ enum lx_event_kind {
 	LX_RESUMED,
 	/* As LX_CHOSEN while a higher class waited: reservations preceded best effort. */
 	LX_CHOSEN_RESERVED_FIRST,
+	/* A reservation ends whose last task never joined its server: slot = number. */
+	LX_RESERVATION_ENDED,
 };
 
 struct lx_event {
@@ -314,5 +316,6 @@ LX_VALUE(LX_STARTED_RESERVED, 11);
 LX_VALUE(LX_STOPPED, 12);
 LX_VALUE(LX_RESUMED, 13);
 LX_VALUE(LX_CHOSEN_RESERVED_FIRST, 14);
+LX_VALUE(LX_RESERVATION_ENDED, 15);
 
 #endif

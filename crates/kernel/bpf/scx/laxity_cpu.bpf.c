@@ -77,18 +77,21 @@ LX_INLINE int lx_preempted_for_next(const struct lx_cpu *c, u32 slot, u64 flags)
 	       lx_heap_top(&c->servers.ready) != lx_member(slot)->server;
 }
 
-/* Returns true if an enqueued task is being preempted: the kernel has chosen another one for the
- * CPU already. */
-LX_INLINE int lx_is_preempted(const struct task_struct *p, u64 flags)
+/* Returns true if an enqueued task is being preempted on the CPU of its servers: the kernel has
+ * chosen another task for that CPU already. A task that was moved while it ran elsewhere leaves that
+ * other CPU. */
+LX_INLINE int lx_is_preempted(const struct lx_cpu *c, const struct task_struct *p, u64 flags)
 {
-	return !(flags & (SCX_ENQ_WAKEUP | SCX_ENQ_LAST)) && !machine.has_run_hooks && p->on_cpu;
+	return !(flags & (SCX_ENQ_WAKEUP | SCX_ENQ_LAST)) && !machine.has_run_hooks && p->on_cpu &&
+	       c->cpu == lx_cpu_of(p);
 }
 
 /* Returns true if an enqueued task may preempt the CPU: it is not being preempted itself. While
  * ksoftirqd waits, every switch must go through `dispatch`. */
 LX_INLINE int lx_may_run_first(const struct lx_cpu *c, const struct task_struct *p, u64 flags)
 {
-	return c->run.nr_local < LX_MAX_LOCAL && c->ksoftirqd == LX_NONE && !lx_is_preempted(p, flags);
+	return c->run.nr_local < LX_MAX_LOCAL && c->ksoftirqd == LX_NONE &&
+	       !lx_is_preempted(c, p, flags);
 }
 
 SEC("struct_ops/enqueue")
@@ -133,7 +136,7 @@ void laxity_enqueue(u64 *ctx)
 	}
 	/* First, since a task that leaves a reservation counts on its own CPU. */
 	if (t->pending)
-		lx_apply_pending(t, slot, bpf_ktime_get_ns());
+		lx_apply_pending(slot, bpf_ktime_get_ns());
 	if (!lx_bound_reservation(t) && t->home_cpu != cpu)
 		lx_leave_cpu(t, slot, bpf_ktime_get_ns(), cpu);
 	if (smp)
@@ -172,7 +175,8 @@ void laxity_enqueue(u64 *ctx)
 			  (run_hooks || lx_may_run_first(c, p, flags));
 		/* Preempted by a task outside the servers, or by another class, which goes
 		 * first. */
-		if (!run_now && o.slot == slot && was_next == LX_NONE && lx_is_preempted(p, flags))
+		if (!run_now && o.slot == slot && was_next == LX_NONE &&
+		    lx_is_preempted(c, p, flags))
 			o.preempt = 0;
 	}
 	if (run_now) {
@@ -190,7 +194,7 @@ void laxity_enqueue(u64 *ctx)
 		if (lx_overtakes_local(c, slot))
 			lx_run_drain(&c->run);
 		o.preempt |= c->run.drain_local;
-		if (o.preempt && !lx_is_preempted(p, flags))
+		if (o.preempt && !lx_is_preempted(c, p, flags))
 			lx_request_preempt(c);
 	}
 	lx_unlock(&c->lock);
@@ -325,8 +329,8 @@ void laxity_dispatch(u64 *ctx)
 			lx_set_slice(prev, LX_SLICE_NS);
 		break;
 	}
-	/* Many picked tasks were gone: try again. */
-	if (choice == LX_PICK_RETRY)
+	/* Many picked tasks were gone, or the last round found one to steal: try again. */
+	if (choice == LX_PICK_RETRY || round == LX_MAX_RETRIES)
 		scx_bpf_kick_cpu(cpu, 0);
 }
 
@@ -422,18 +426,20 @@ void laxity_exit_task(u64 *ctx)
 	struct task_struct *p = (void *)ctx[0];
 	struct lx_ref *ref = bpf_task_storage_get(&refs, p, NULL, 0);
 	struct lx_task *t;
-	u32 slot = 0;
+	u32 slot = 0, left;
 
 	t = lx_task_of(p, &slot);
 	if (!ref || !t)
 		return;
 	/* Before lx_task_exit, so that no reservation is assigned to it after that. */
 	ref->slot = 0;
-	lx_task_exit(t, slot);
+	left = lx_task_exit(t, slot);
 	t->pid = 0;
 	t->task_addr = 0;
 	lx_task_unhold(t);
-	lx_slot_free(slot);
+	/* A slot that is still in a server is lost. */
+	if (left)
+		lx_slot_free(slot);
 }
 
 SEC("struct_ops.s/init")

@@ -46,7 +46,7 @@ LX_INLINE void lx_task_detach(struct lx_cpu *c, struct lx_task *t, struct lx_res
 	if (m->server == LX_NONE) {
 		/* The task belonged to a reservation and was still moving to it. */
 		if (r)
-			lx_reservation_put(c, r, now);
+			lx_reservation_put(c, r, t->reservation, now);
 		return;
 	}
 	lx_record(LX_LEFT, c, now, slot, 0, 0);
@@ -101,13 +101,14 @@ LX_INLINE void lx_leave_cpu(struct lx_task *t, u32 slot, u64 now, u32 to)
 }
 
 /* Carries out a pending request: the task leaves its server, for a reservation or for best
- * effort. */
-LX_INLINE void lx_apply_pending(struct lx_task *t, u32 slot, u64 now)
+ * effort. A global function, because the stacks of its callers are full. */
+LX_GLOBAL_FN u32 lx_apply_pending(u32 slot, u64 now)
 {
-	struct lx_cpu *c = lx_lock_home(t);
+	struct lx_task *t = lx_task_at(slot);
+	struct lx_cpu *c = t ? lx_lock_home(t) : NULL;
 
 	if (!c)
-		return;
+		return 0;
 	now = lx_charge_current(c, now);
 	if (t->pending) {
 		u32 number = lx_bound_reservation(t), to = lx_bound_cpu(t);
@@ -119,17 +120,18 @@ LX_INLINE void lx_apply_pending(struct lx_task *t, u32 slot, u64 now)
 			t->home_cpu = to;
 	}
 	lx_unlock(&c->lock);
+	return 0;
 }
 
-/* The task leaves the scheduler. */
-LX_INLINE void lx_task_exit(struct lx_task *t, u32 slot)
+/* The task leaves the scheduler. Returns false if the lock was not acquired. */
+LX_INLINE int lx_task_exit(struct lx_task *t, u32 slot)
 {
 	u64 now = bpf_ktime_get_ns();
 	struct lx_cpu *c = lx_lock_home(t);
 	u32 pending = 0;
 
 	if (!c)
-		return;
+		return 0;
 	now = lx_charge_current(c, now);
 	lx_task_detach(c, t, lx_reservation_of(t), slot, now);
 	if (t->pending && t->pending != LX_PENDING_RELEASE)
@@ -140,6 +142,7 @@ LX_INLINE void lx_task_exit(struct lx_task *t, u32 slot)
 	lx_unlock(&c->lock);
 	if (pending)
 		lx_reservation_cancel(pending);
+	return 1;
 }
 
 LX_INLINE void lx_task_blocks(struct task_struct *p)
@@ -195,7 +198,7 @@ LX_INLINE u32 lx_prev_slot(struct task_struct *prev, u32 cpu)
 		return LX_NONE;
 	if (!t->pending)
 		return t->home_cpu == cpu ? slot : LX_NONE;
-	lx_apply_pending(t, slot, bpf_ktime_get_ns());
+	lx_apply_pending(slot, bpf_ktime_get_ns());
 	return LX_NONE;
 }
 

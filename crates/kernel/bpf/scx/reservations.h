@@ -49,12 +49,15 @@ LX_INLINE u32 lx_bound_cpu(const struct lx_task *t)
 	return r ? r->cpu : t->home_cpu;
 }
 
-/* Requires the lock of its CPU. Drops one member; the reservation ends with the last one. */
-LX_INLINE void lx_reservation_put(struct lx_cpu *c, struct lx_reservation *r, u64 now)
+/* Requires the lock of its CPU. Drops one task that has not joined the server; the reservation ends
+ * with the last one. */
+LX_INLINE void lx_reservation_put(struct lx_cpu *c, struct lx_reservation *r, u32 number, u64 now)
 {
 	struct lx_server *s = lx_server(&c->servers, r->server);
 
 	if (s->nr_members && !--s->nr_members) {
+		lx_reclaim_up_to(&c->servers, now);
+		lx_record(LX_RESERVATION_ENDED, c, now, number, 0, 0);
 		lx_server_destroy(&c->servers, now, r->server);
 		r->in_use = 0;
 	}
@@ -70,7 +73,7 @@ LX_INLINE void lx_reservation_cancel(u32 number)
 	c = r ? lx_cpu(r->cpu) : NULL;
 	if (!c || !lx_lock(&c->lock))
 		return;
-	lx_reservation_put(c, r, lx_charge_current(c, now));
+	lx_reservation_put(c, r, number, lx_charge_current(c, now));
 	lx_unlock(&c->lock);
 }
 
@@ -93,7 +96,9 @@ LX_INLINE void lx_reservation_inherit(struct lx_task *t)
 	if (!c || !r->inherit || !lx_lock(&c->lock))
 		return;
 	s = lx_server(&c->servers, r->server);
-	if (r->in_use && s->nr_members && (s->nr_members + 1) * r->period <= LX_MAX_ROTATION_NS) {
+	/* Before the lock was acquired the reservation may have ended, and its number be in use again. */
+	if (lx_bound_reservation(from) == number && r->cpu == c->cpu && s->nr_members &&
+	    (s->nr_members + 1) * r->period <= LX_MAX_ROTATION_NS) {
 		s->nr_members++;
 		t->pending = number;
 	}

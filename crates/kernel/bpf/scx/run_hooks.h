@@ -84,9 +84,11 @@ void laxity_running(u64 *ctx)
 	c = lx_lock_home(t);
 	if (!c)
 		return;
-	/* Its reservation is on another CPU: not charged. */
+	/* Its reservation is on another CPU, so it is not charged. It may have been moved there while a
+	 * higher class had this one. */
 	if (c->cpu != cpu) {
 		lx_unlock(&c->lock);
+		lx_set_slice(p, LX_UNCHARGED_SLICE_NS);
 		return;
 	}
 	now = lx_charge_current(c, now);
@@ -121,6 +123,11 @@ void laxity_stopping(u64 *ctx)
 	}
 	if (!lx_stops(lx_cpu_of(p), p, now, runnable) && !runnable)
 		lx_task_blocks(p);
+	if (runnable)
+		return;
+	t = lx_task_cached(p, &slot);
+	if (t && t->pending)
+		lx_apply_pending(slot, now);
 }
 
 #endif

@@ -10,8 +10,8 @@ use laxity_cpu::Reservation;
 
 use crate::layout::cpu::{
     LX_BLOCKED_NOW, LX_BOUND, LX_CHOSEN, LX_CHOSEN_RESERVED_FIRST, LX_JOINED, LX_LEFT, LX_RAN,
-    LX_RESERVED, LX_RESUMED, LX_STARTED, LX_STARTED_RESERVED, LX_STOPPED, LX_TIMER, LX_WEIGHED,
-    LX_WOKE, lx_event,
+    LX_RESERVATION_ENDED, LX_RESERVED, LX_RESUMED, LX_STARTED, LX_STARTED_RESERVED, LX_STOPPED,
+    LX_TIMER, LX_WEIGHED, LX_WOKE, lx_event,
 };
 
 /// The kind of an event.
@@ -35,6 +35,11 @@ pub enum EventKind {
         number: u32,
         /// The reservation.
         reservation: Reservation,
+    },
+    /// A reservation ended whose last task never was in its server.
+    ReservationEnded {
+        /// Its number.
+        number: u32,
     },
     /// A task left its server.
     Left,
@@ -118,6 +123,7 @@ impl Event {
                 number: narrow(slot)?,
                 reservation: Reservation::new(Span(a), Span(b)),
             },
+            LX_RESERVATION_ENDED => EventKind::ReservationEnded { number: narrow(slot)? },
             LX_LEFT => EventKind::Left,
             LX_WEIGHED => EventKind::Weighed { weight: narrow(a)? },
             LX_WOKE => EventKind::Woke { by_current: a > 0 },
@@ -138,7 +144,9 @@ impl Event {
             LX_RESUMED => EventKind::Resumed,
             _ => return None,
         };
-        let no_task = slot == u64::from(NONE) || matches!(kind, EventKind::Reserved { .. });
+        let of_reservation =
+            matches!(kind, EventKind::Reserved { .. } | EventKind::ReservationEnded { .. });
+        let no_task = slot == u64::from(NONE) || of_reservation;
         let slot = if no_task { None } else { Some(narrow(slot)?) };
         Some(Event { at: Time(at), cpu: narrow(cpu)?, slot, pid: narrow(pid)?, kind })
     }
@@ -166,6 +174,10 @@ impl fmt::Display for Event {
             EventKind::Reserved { number, reservation } => {
                 slot = number;
                 (LX_RESERVED, reservation.budget.0, reservation.period.0)
+            }
+            EventKind::ReservationEnded { number } => {
+                slot = number;
+                (LX_RESERVATION_ENDED, 0, 0)
             }
             EventKind::Left => (LX_LEFT, 0, 0),
             EventKind::Weighed { weight } => (LX_WEIGHED, weight.into(), 0),
@@ -338,7 +350,7 @@ mod tests {
     /// Fails when a number is left out, or stands elsewhere than it is looked for.
     #[test]
     fn events_are_read_as_they_are_written() {
-        for what in 0..=14 {
+        for what in 0..=15 {
             let line = format!("{what} 123456789 1 7 42 5 6");
             let event = Event::parse(&line).expect("an event");
             assert_eq!(Event::parse(&event.to_string()), Some(event), "{line}");
@@ -346,7 +358,9 @@ mod tests {
         let reserved = Event::parse("2 1 0 3 0 4000000 10000000").expect("an event");
         assert_eq!(reserved.slot, None);
         assert!(matches!(reserved.kind, EventKind::Reserved { number: 3, .. }));
-        for wrong in ["", "1 2 3", "15 1 0 0 0 0 0", "8 1 0 0 0 0 0 0", "8 x 0 0 0 0 0"] {
+        let ended = Event::parse("15 1 0 3 0 0 0").expect("an event");
+        assert_eq!((ended.slot, ended.kind), (None, EventKind::ReservationEnded { number: 3 }));
+        for wrong in ["", "1 2 3", "16 1 0 0 0 0 0", "8 1 0 0 0 0 0 0", "8 x 0 0 0 0 0"] {
             assert_eq!(Event::parse(wrong), None, "{wrong}");
         }
         let mut bytes = [0; lx_event::SIZEOF];

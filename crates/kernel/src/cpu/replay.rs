@@ -103,6 +103,9 @@ impl Replay {
                 policy.join(at, of()?, &attributes).map_err(refused)?;
                 policy.leave(at, TaskId(FIRST_PLACE + number), Span::ZERO);
             }
+            EventKind::ReservationEnded { number } => {
+                policy.leave(at, TaskId(FIRST_PLACE + number), Span::ZERO);
+            }
             EventKind::Left => policy.leave(at, of()?, Span::ZERO),
             EventKind::Weighed { weight } => {
                 policy.change(at, of()?, &best_effort(weight)?).map_err(refused)?;
@@ -169,6 +172,21 @@ mod tests {
         fails("6 20 0 4294967295 0 0 0", "has no task");
         let idle = "9 5 0 2 12 1000000 50000000";
         assert!(replayed(idle).expect_err("idle").contains("leaves the CPU idle"));
+    }
+
+    /// Two reservations of 6 in 10 ms, the second after the end of the first, whose task slept all the time.
+    ///
+    /// Fails when the end is not replayed, or takes a reservation that a task has joined.
+    #[test]
+    fn a_reservation_may_end_before_its_task_wakes() {
+        let reserved = |at: u64| format!("2 {at} 0 1 0 6000000 10000000\n");
+        let (first, second) = (reserved(10), reserved(30));
+        assert_eq!(replayed(&format!("{first}15 20 0 1 0 0 0\n{second}")), Ok([0, 0]));
+        let error = replayed(&format!("{first}{second}")).expect_err("no end");
+        assert!(error.contains("the policy refuses the event"), "{error}");
+        let joined =
+            "1 20 0 7 11 1 0\n15 30 0 1 0 0 0\n5 40 0 7 11 0 0\n9 40 0 7 11 6000000 10000040\n";
+        assert_eq!(replayed(&format!("{first}{joined}")), Ok([1, 1]));
     }
 
     /// A task with a short budget preempts another one and blocks, and the kernel resumes that one without a decision:
