@@ -18,8 +18,8 @@ pub struct DeadlineServer {
 /// The kernel's own, for CPUs without reservations.
 const DEFAULT: DeadlineServer =
     DeadlineServer { runtime: Span::from_millis(50), period: Span::from_millis(1_000) };
-/// The greatest share: beyond it the kernel refuses, and real-time tasks need some time, too.
-const MAX_SHARE: Share = Share::per_mille(950);
+/// The greatest share, in thousandths: beyond it the kernel refuses, and real-time tasks need some time, too.
+const MAX_PER_MILLE: u64 = 950;
 /// The shortest period: each one may preempt a real-time task.
 const MIN_PERIOD: Span = Span(500_000);
 /// Periods of the server within the shortest one of a reservation. A job may be released just when best effort has
@@ -34,11 +34,33 @@ impl DeadlineServer {
         let Some(shortest) = reservations.iter().map(|r| r.period).min() else { return DEFAULT };
         let period = Span(shortest.0 / PERIODS).clamp(MIN_PERIOD, DEFAULT.period);
         let shares = reservations.iter().map(|r| Share::up(r.budget, r.period));
-        let share = shares.fold(best_effort_min, Share::plus).min(MAX_SHARE);
-        // Whole microseconds, rounded up: a share is a binary fraction.
-        let runtime = Span(share.of(period).0.div_ceil(1000) * 1000);
-        DeadlineServer { runtime, period }
+        let share = shares.fold(best_effort_min, Share::plus);
+        // Whole microseconds, rounded up, as a share is a binary fraction, but for the greatest share.
+        let runtime = share.of(period).0.div_ceil(1000) * 1000;
+        let most = period.0 * MAX_PER_MILLE / 1_000_000 * 1000;
+        DeadlineServer { runtime: Span(runtime.min(most)), period }
     }
+}
+
+/// Changes a server by two writes, to `period` and `runtime`. The kernel checks the share at each: in between it exceeds
+/// neither the old nor the new one. If the second is refused the first is taken back, as a short runtime in a long
+/// period is less than either.
+#[cfg(any(feature = "kernel", test))]
+fn change<E>(
+    old: DeadlineServer,
+    new: DeadlineServer,
+    mut write: impl FnMut(&'static str, Span) -> Result<(), E>,
+) -> Result<(), E> {
+    let period = ("period", old.period, new.period);
+    let runtime = ("runtime", old.runtime, new.runtime);
+    let (first, second) =
+        if new.period >= old.period { (period, runtime) } else { (runtime, period) };
+    write(first.0, first.2)?;
+    let done = write(second.0, second.2);
+    if done.is_err() {
+        let _ = write(first.0, first.1);
+    }
+    done
 }
 
 impl fmt::Display for DeadlineServer {
@@ -58,7 +80,6 @@ mod kernel {
     use std::io;
 
     use super::*;
-    use crate::cpu::system;
 
     const FOLDER: &str = "/sys/kernel/debug/sched/ext_server";
 
@@ -78,22 +99,16 @@ mod kernel {
 
     fn set(cpu: u32, new: DeadlineServer) -> io::Result<()> {
         let Some(old) = deadline_server(cpu).filter(|old| *old != new) else { return Ok(()) };
-        let write = |file: &str, span: Span| {
+        change(old, new, |file, span| {
             fs::write(format!("{FOLDER}/cpu{cpu}/{file}"), span.0.to_string())
-        };
-        // The kernel checks runtime and share at each step: neither exceeds both of the old and the new server.
-        if new.period >= old.period {
-            write("period", new.period)?;
-            write("runtime", new.runtime)
-        } else {
-            write("runtime", new.runtime)?;
-            write("period", new.period)
-        }
+        })
     }
 
-    /// Returns the servers of all CPUs to what the kernel starts with.
+    /// Returns the servers of all CPUs, also of those that are offline, to what the kernel starts with.
     pub(in crate::cpu) fn reset() {
-        for cpu in system::online().unwrap_or_default() {
+        let Ok(folders) = fs::read_dir(FOLDER) else { return };
+        let names = folders.filter_map(|folder| folder.ok()?.file_name().into_string().ok());
+        for cpu in names.filter_map(|name| name.strip_prefix("cpu")?.parse().ok()) {
             size(cpu, &[], Share::ZERO);
         }
     }
@@ -116,5 +131,38 @@ mod tests {
         assert_eq!(sized(&[of(95, 100)]), "9.5 ms in every 10 ms");
         assert_eq!(sized(&[of(1, 2)]), "0.275 ms in every 0.5 ms");
         assert_eq!(sized(&[of(1000, 10_000)]), "150 ms in every 1000 ms");
+        let odd = Reservation::new(Span(12_034_000), Span(13_370_000));
+        assert_eq!(sized(&[odd]), "1.27 ms in every 1.337 ms");
+    }
+
+    // Fails when the kernel sees a greater share in between than before and after, or a server keeps half a change.
+    #[test]
+    fn refused_changes_are_taken_back() {
+        let of = |runtime, period| DeadlineServer { runtime: Span(runtime), period: Span(period) };
+        let default = (50, 1000);
+        for (old, new) in [(default, (950, 1000)), (default, (9, 10)), ((9, 10), default)] {
+            let (old, new) = (of(old.0, old.1), of(new.0, new.1));
+            for refused in 0..3 {
+                let (mut now, mut writes) = (old, 0);
+                let done = change(old, new, |file, span| {
+                    writes += 1;
+                    if writes == refused {
+                        return Err(());
+                    }
+                    match file {
+                        "period" => now.period = span,
+                        _ => now.runtime = span,
+                    }
+                    let greatest =
+                        [old, new].map(|s| Share::up(s.runtime, s.period)).into_iter().max();
+                    assert!(Some(Share::up(now.runtime, now.period)) <= greatest, "{now}");
+                    Ok(())
+                });
+                assert_eq!(
+                    (done.is_ok(), now),
+                    if refused == 0 { (true, new) } else { (false, old) }
+                );
+            }
+        }
     }
 }

@@ -7,6 +7,7 @@ use laxity_cpu::Share;
 
 use super::record::Recording;
 use super::requests::{CHANGE, ControlPrograms, Entry};
+use super::scheduler_client::size_deadline_servers;
 use super::{CpuError, Overheads, Policy, ReservationStatus, deadline_server, load, system};
 
 /// Interval at which [`down`] checks whether the kernel's scheduler is back.
@@ -100,7 +101,10 @@ pub fn up(policy: &Policy) -> Result<Option<&'static str>, CpuError> {
         if state(&before) == state(&policy) {
             return Err(CpuError::AlreadyRunning);
         }
-        return control.change(&policy).map(|()| Some(before.name));
+        control.change(&policy)?;
+        // They hold what best effort keeps at least, too.
+        size_deadline_servers(&control, &policy, &system::online().unwrap_or_default());
+        return Ok(Some(before.name));
     }
     start(policy, 0).map(|()| None)
 }

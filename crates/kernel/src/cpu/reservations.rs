@@ -106,18 +106,21 @@ pub fn place_on_cores(
     let mut closest: Option<(Share, u32, Refusal)> = None;
     for &cpu in allowed {
         let mut servers = policy.servers();
-        let mut others = placed.iter().filter(|p| p.cpu == cpu);
+        let mut others = placed.iter().filter(|p| p.cpu == cpu).map(|p| p.reservation);
         let now = Time(0);
         let mut next = 0..u32::MAX;
         let mut task = || TaskId(next.next().unwrap_or_default());
         // Best effort, which keeps a minimum share.
         let _ = servers.join(now, task(), &Attributes::best_effort(Nice::default()));
-        let joined = others
-            .try_for_each(|p| {
-                servers.join(now, task(), &Attributes::hard(p.reservation)).map(|_| ())
-            })
-            .and_then(|()| servers.join(now, task(), &Attributes::hard(charged)).map(|_| ()));
-        let left = servers.best_effort();
+        let mut join = |r| servers.join(now, task(), &Attributes::hard(r)).map(|_| ());
+        // Those that are there may have more than a minimum of best effort leaves that was raised after them.
+        let (joined, is_full) = match others.try_for_each(&mut join) {
+            Ok(()) => (join(charged), false),
+            Err(_) => {
+                (charged.check().map_err(Refusal::from).and_then(|()| Err(no_room(charged))), true)
+            }
+        };
+        let left = if is_full { Share::ZERO } else { servers.best_effort() };
         match joined {
             Ok(()) => best = best.max(Some((Reverse(reserved_of_core(cpu)), left, cpu))),
             // It is invalid on every CPU.
@@ -139,6 +142,12 @@ pub fn place_on_cores(
     }
 }
 
+/// The refusal of a CPU without any room.
+fn no_room(asked: Reservation) -> Refusal {
+    let needs = Share::up(asked.budget, asked.period);
+    Refusal::Overload { asked, needs, free: Share::ZERO, fits: Span::ZERO }
+}
+
 /// States a refusal by budgets without overhead.
 fn as_requested(refusal: Refusal, asked: Reservation, overhead: Span) -> Refusal {
     match refusal {
@@ -152,6 +161,8 @@ fn as_requested(refusal: Refusal, asked: Reservation, overhead: Span) -> Refusal
 
 #[cfg(test)]
 mod tests {
+    use laxity_core::OptionValue;
+
     use super::*;
     use crate::cpu::Overheads;
 
@@ -176,6 +187,32 @@ mod tests {
         );
         assert!(place(&policy, &placed, of(20, 10), &[0]).is_err());
         assert!(place(&policy, &placed, of(2, 10), &[]).is_err());
+    }
+
+    /// One CPU has more than a minimum of best effort leaves that was raised later, another one almost as much.
+    ///
+    /// Fails when the refusal is that of a reservation which is there already (it offers 8 ms), or such a CPU counts as
+    /// the one with the most left.
+    #[test]
+    fn a_raised_minimum_leaves_no_room() {
+        let minimum = ("min-best-effort-bw".to_owned(), OptionValue::Integer(200));
+        let policy = Policy::configured("bebs", &[minimum]).expect("a policy");
+        let on = |cpu, budget| PlacedReservation {
+            cpu,
+            reservation: of(budget, 10),
+            overhead: Span::ZERO,
+        };
+        let refused = |allowed: &[u32], budget| {
+            let placed = [on(0, 9), on(1, 7)];
+            place(&policy, &placed, of(budget, 100), allowed).expect_err("no room").to_string()
+        };
+        assert_eq!(
+            refused(&[0], 1),
+            "CPU 0: 1 ms in every 100 ms needs 1.000 % of the CPU, 1.000 % more than the 0.000 % left; \
+             no budget fits this period and deadline"
+        );
+        assert!(refused(&[0, 1], 20).starts_with("CPU 1: "));
+        assert!(refused(&[0], 101).ends_with("give a budget up to the deadline"));
     }
 
     /// Fails when overheads are not charged, are charged twice, or are part of the budget that a refusal offers.

@@ -63,16 +63,14 @@ impl SchedulerClient {
     }
 }
 
-impl Session {
-    /// Sizes the kernel's deadline servers of CPUs to the reservations there. A reservation was made or released
-    /// already, so a failure here is not one of the request; `status` shows the sizes. Requires the lock.
-    fn size_deadline_servers(&self, cpus: &[u32]) {
-        let Ok(entries) = self.control.entries() else { return };
-        for &cpu in cpus {
-            let own = entries.iter().filter(|e| e.placed.cpu == cpu).map(|e| e.placed.reservation);
-            let own: Vec<Reservation> = own.collect();
-            deadline_server::size(cpu, &own, self.policy.best_effort_min());
-        }
+/// Sizes the kernel's deadline servers of CPUs to the reservations there. What was requested has been done already, so
+/// a failure here is not one of the request; `status` shows the sizes. Requires the lock.
+pub(super) fn size_deadline_servers(control: &ControlPrograms, policy: &Policy, cpus: &[u32]) {
+    let Ok(entries) = control.entries() else { return };
+    for &cpu in cpus {
+        let own = entries.iter().filter(|e| e.placed.cpu == cpu).map(|e| e.placed.reservation);
+        let own: Vec<Reservation> = own.collect();
+        deadline_server::size(cpu, &own, policy.best_effort_min());
     }
 }
 
@@ -95,34 +93,50 @@ impl ReservationBackend for SchedulerClient {
     ) -> Result<ReserveOutcome, CpuError> {
         check(request.reservation)?;
         let pid = request.pid;
-        let session = self.session()?;
+        self.session()?;
         let _lock = system::lock()?;
+        // As it is under the lock: the policy may have changed while this waited for it.
+        let Session { policy, control, .. } = self.session()?;
         let allowed = system::allowed(pid)?;
         let reservation = request.reservation;
         if let Some(quota) = system::quota(pid).filter(|quota| !quota.allows(&reservation)) {
             return Err(CpuError::Quota { reservation, quota });
         }
-        let placed: Vec<PlacedReservation> =
-            session.control.entries()?.iter().map(|e| e.placed).collect();
+        let placed: Vec<PlacedReservation> = control.entries()?.iter().map(|e| e.placed).collect();
         let cores = system::cores();
-        let cpu = place_on_cores(&session.policy, &placed, reservation, &allowed, &cores)?;
-        let overhead = session.policy.overheads().per_job();
-        let request = Request { reserve: *request, overhead, cpu, deferrable };
-        match session.control.reserve(&request)? {
-            Answer::Done { from, .. } => {
-                session.size_deadline_servers(&[cpu]);
-                Ok(ReserveOutcome::Placed { cpu, in_force_after: from })
-            }
-            Answer::NoRoom => Ok(ReserveOutcome::RetryAfter(DRAIN_POLL_INTERVAL)),
-            Answer::NotNow => Ok(ReserveOutcome::RetryAfter(PENDING_JOBS_DELAY)),
-            Answer::NoTask => Err(CpuError::NoTask { pid }),
-            // A task that a higher scheduling class keeps from running leaves its reservation later.
-            Answer::HasOne if session.control.find(pid)? == 0 => {
-                Ok(ReserveOutcome::RetryAfter(PENDING_JOBS_DELAY))
-            }
-            Answer::HasOne => Err(CpuError::AlreadyReserved),
-            Answer::Elsewhere => Err(CpuError::Affinity("the task may no longer run on that CPU")),
-            Answer::TooMany | Answer::HasNone => Err(CpuError::TableFull),
+        let overhead = policy.overheads().per_job();
+        let mut candidates = allowed.clone();
+        loop {
+            let cpu = match place_on_cores(policy, &placed, reservation, &candidates, &cores) {
+                Ok(cpu) => cpu,
+                // A CPU that was left out has room once released bandwidth has drained there.
+                Err(_) if candidates.len() < allowed.len() => {
+                    return Ok(ReserveOutcome::RetryAfter(DRAIN_POLL_INTERVAL));
+                }
+                Err(error) => return Err(error),
+            };
+            let attempt = Request { reserve: *request, overhead, cpu, deferrable };
+            return match control.reserve(&attempt)? {
+                Answer::Done { from, .. } => {
+                    size_deadline_servers(control, policy, &[cpu]);
+                    Ok(ReserveOutcome::Placed { cpu, in_force_after: from })
+                }
+                Answer::NoRoom => {
+                    candidates.retain(|candidate| *candidate != cpu);
+                    continue;
+                }
+                Answer::NotNow => Ok(ReserveOutcome::RetryAfter(PENDING_JOBS_DELAY)),
+                Answer::NoTask => Err(CpuError::NoTask { pid }),
+                // A task that a higher scheduling class keeps from running leaves its reservation later.
+                Answer::HasOne if control.find(pid)? == 0 => {
+                    Ok(ReserveOutcome::RetryAfter(PENDING_JOBS_DELAY))
+                }
+                Answer::HasOne => Err(CpuError::AlreadyReserved),
+                Answer::Elsewhere => {
+                    Err(CpuError::Affinity("the task may no longer run on that CPU"))
+                }
+                Answer::TooMany | Answer::HasNone => Err(CpuError::TableFull),
+            };
         }
     }
 
@@ -130,9 +144,10 @@ impl ReservationBackend for SchedulerClient {
         let session = self.session()?;
         match session.control.release(pid)? {
             Answer::Done { .. } => {
-                // Its CPU is not known any more.
+                // Its CPU is not known any more. Where the task runs, it leaves when it stops: until the next request the
+                // server is larger than necessary.
                 if let (Ok(_lock), Ok(cpus)) = (system::lock(), system::online()) {
-                    session.size_deadline_servers(&cpus);
+                    size_deadline_servers(&session.control, &session.policy, &cpus);
                 }
                 Ok(())
             }
