@@ -132,12 +132,21 @@ impl Broker {
             return Err(no_task(request.pid));
         }
         let outcome = backend.try_reserve(request, deferrable).map_err(refuse)?;
+        let is_placed = matches!(outcome, ReserveOutcome::Placed { .. });
+        // Another server may have granted the user something since the table was read.
+        let holds = |table| self.limits.hold(&table, request.owner);
+        let exceeds = is_placed && !backend.reservations().map_or(true, holds);
         // Release the lock before the retries of a release below.
         drop(backend);
+        let take_back = || drop(release_with_retry(|| self.backend().release(request.pid)));
         // The PID may have been reused in the meantime.
         if !task.is_owned_by(request.owner) {
-            let _ = release_with_retry(|| self.backend().release(request.pid));
+            take_back();
             return Err(no_task(request.pid));
+        }
+        if exceeds {
+            take_back();
+            return Ok(ReserveOutcome::RetryAfter(RETRY_INTERVAL));
         }
         Ok(outcome)
     }

@@ -96,6 +96,13 @@ impl UserLimits {
         Err(Refusal { code: Code::Share, text, max_runtime_ns: Some(max_runtime.0) })
     }
 
+    /// Whether the reservations of a user are within the limits.
+    pub fn hold(&self, table: &ReservationTable, user: u32) -> bool {
+        let count = table.placed.iter().filter(|(_, owner)| *owner == user).count();
+        let limit = self.bandwidth_limit(table).plus(Share(count as u64));
+        user == 0 || count <= self.max_reservations && reserved_by(table, user) <= limit
+    }
+
     /// The largest runtime that fits both into the rest of a share and on a CPU.
     fn max_runtime(
         &self,

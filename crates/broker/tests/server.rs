@@ -369,6 +369,25 @@ fn the_socket_replaces_stale_sockets_only() {
     assert_eq!(fs::read(&path).expect("a file"), b"precious");
 }
 
+/// Two servers of one scheduler grant to one user at once, each within the share: one of them takes its grant back.
+///
+/// Fails when the share is not checked again after a grant.
+#[test]
+fn two_servers_do_not_exceed_a_share() {
+    if !is_root() {
+        return;
+    }
+    let (folder, scheduler) = (Folder::new("beside"), FakeScheduler::default());
+    let _server = serve(&folder, &scheduler, ConnectionLimits::default());
+    let (first, second) = (Sleeper::start(USER), Sleeper::start(USER));
+    let fifth = Reservation::new(Span::from_millis(2), Span::from_millis(10));
+    scheduler.grant_beside(first.0.id(), fifth, USER);
+    let text = run_client(USER, &folder, &format!("reserve 20 10 {}", second.0.id()));
+    has_result(&text, &format!("reserve 20 10 {}", second.0.id()), "share Some(500µs)");
+    let pids: Vec<u32> = scheduler.reservations().iter().map(|r| r.pid).collect();
+    assert_eq!(pids, [first.0.id()]);
+}
+
 /// A reservation of root counts against the CPU and against no user's share.
 ///
 /// Fails when all owners are counted in `reserved_by`.

@@ -30,6 +30,8 @@ pub const OTHER_USER: u32 = 65_533;
 pub struct FakeScheduler {
     reservations: Arc<Mutex<Vec<ReservationRequest>>>,
     down: Arc<AtomicBool>,
+    /// What another server grants while this one decides.
+    beside: Arc<Mutex<Option<ReservationRequest>>>,
 }
 
 impl FakeScheduler {
@@ -61,6 +63,12 @@ impl FakeScheduler {
     pub fn share(&self, pids: &[u32], reservation: Reservation, owner: u32) {
         let of = |&pid: &u32| ReservationRequest { pid, reservation, inherit: true, owner };
         self.live().extend(pids.iter().map(of));
+    }
+
+    /// Lets another server grant this to the owner during the next grant of this one.
+    pub fn grant_beside(&self, pid: u32, reservation: Reservation, owner: u32) {
+        let request = ReservationRequest { pid, reservation, inherit: false, owner };
+        *self.beside.lock().expect("a request") = Some(request);
     }
 
     /// Reserves as root does without a server.
@@ -100,6 +108,7 @@ impl ReservationBackend for FakeBackend {
         let placed: Vec<PlacedReservation> =
             table.placed.iter().map(|(placed, _)| *placed).collect();
         let mut reservations = self.0.live();
+        reservations.extend(self.0.beside.lock().expect("a request").take());
         if reservations.iter().any(|r| r.pid == request.pid) {
             return Err(CpuError::AlreadyReserved);
         }
