@@ -15,8 +15,8 @@ program need c++ g++ gcc-c++ gcc gcc-c++ g++
 get_needs
 
 # The slow readers are executed less often: each target's share of a hundred.
-shares='scenario 2 capture 4 frame 12 flow 8 trace_csv 5 recording 2 segments 10 rtcp 12 media 6 control 8 reserve 8
-tc 4 netlink 6 http 3 rtp 6 results 4'
+shares='scenario 2 capture 4 frame 10 flow 8 trace_csv 5 recording 2 segments 10 rtcp 10 media 6 control 8 reserve 8
+tc 4 netlink 6 http 3 rtp 6 results 4 packet_record 2 cpu_record 2'
 declare -A share seeds
 set_shares() { while [ $# -gt 0 ]; do share[$1]=$2; shift 2; done; }
 # shellcheck disable=SC2086 # pairs of words
@@ -24,7 +24,7 @@ set_shares $shares
 seeds=([scenario]="crates/scenario/corpus scenarios" [capture]=crates/trace/corpus/capture
     [frame]=crates/trace/corpus/decode [flow]=crates/trace/corpus/decode [trace_csv]=crates/trace/corpus/csv
     [recording]=captures [media]=crates/media/tests/media [tc]=crates/tc/tests/dumps/iproute2-6.1
-    [results]=crates/results/tests/examples)
+    [results]=crates/results/tests/examples [packet_record]=crates/analysis/corpus [cpu_record]=crates/analysis/corpus)
 if [ $# = 0 ]; then
     mapfile -t names < <(printf '%s\n' "${!share[@]}" | sort)
     set -- "${names[@]}"
@@ -59,7 +59,7 @@ for name in "$@"; do
     done=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
     cover=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -n 1)
     memory=$(sed -n 's/^stat::peak_rss_mb: *//p' "$log")
-    printf '%-10s %9d executions, %5s places covered, %4s MB\n' "$name" "$done" "$cover" "$memory"
+    printf '%-13s %9d executions, %5s places covered, %4s MB\n' "$name" "$done" "$cover" "$memory"
     total=$((total + done))
 done
 say "$total executions, no crash"

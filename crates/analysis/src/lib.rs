@@ -24,6 +24,7 @@
 
 pub mod cpu;
 mod error;
+pub mod fuzz;
 pub mod link;
 pub mod page;
 pub mod points;

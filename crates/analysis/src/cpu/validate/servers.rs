@@ -58,7 +58,7 @@ impl Server {
     /// it too.
     pub(super) fn executed(&mut self, ran: u64) {
         self.promise.executed(ran.min(self.left));
-        self.beyond += ran.saturating_sub(self.left);
+        self.beyond = self.beyond.saturating_add(ran.saturating_sub(self.left));
         self.left = self.left.saturating_sub(ran);
     }
 

@@ -10,6 +10,19 @@ use super::jobs::{self, Promised, Task};
 use super::servers::Servers;
 use super::{CpuFault, CpuRules, CpuValidation, Premise, sum};
 
+/// How running tasks and ready servers depart from the order of deadlines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Departure {
+    /// A task runs in a server that is not ready.
+    NotReady { task: u32 },
+    /// Two tasks run in one server at once, this one among them.
+    Together { task: u32 },
+    /// A task runs while a server waits that goes before it.
+    Wrong { task: u32, waiting: u32 },
+    /// A CPU idles while a server waits.
+    Idle { waiting: u32 },
+}
+
 /// A cluster, judged up to some instant.
 #[derive(Clone, Debug, Default)]
 struct Cluster {
@@ -79,8 +92,9 @@ pub fn judge(run: &CpuRunRecord, rules: CpuRules) -> CpuValidation {
     walk.cut_overlaps();
     walk.overlaps();
     if let Some(first) = walk.higher.first() {
-        let length = walk.higher.iter().map(|row| row.until.since(row.from).0).sum();
-        walk.found.broken.push(Premise::HigherClass { at: first.from, length: Span(length) });
+        let each = walk.higher.iter().map(|row| row.until.since(row.from));
+        let length = each.fold(Span::ZERO, |sum, one| sum + one);
+        walk.found.broken.push(Premise::HigherClass { at: first.from, length });
     }
     walk.all();
     walk.sums();
@@ -102,10 +116,22 @@ impl Walk<'_> {
         let server = self.clusters[cluster as usize].servers.all.get(slot as usize);
         let here = RunCharge::Server(cluster, slot);
         let next = self.slices.iter().zip(&self.next).flat_map(|(all, next)| &all[*next..]);
-        let next = next.filter(|slice| slice.charge == here).min_by_key(|slice| slice.from);
-        match server.and_then(|server| server.task).or(next.map(|slice| slice.task)) {
+        let next = || next.filter(|s| s.charge == here).min_by_key(|s| s.from).map(|s| s.task);
+        match server.and_then(|server| server.task).or_else(next) {
             Some(task) => self.name(task),
             None => format!("server {cluster}.{slot}"),
+        }
+    }
+
+    fn fault(&self, k: usize, at: Time, departure: Departure) -> CpuFault {
+        let waiting = |slot| self.server_name(k as u32, slot);
+        match departure {
+            Departure::NotReady { task } => CpuFault::NotReady { at, task: self.name(task) },
+            Departure::Together { task } => CpuFault::Together { at, task: self.name(task) },
+            Departure::Wrong { task, waiting: slot } => {
+                CpuFault::Wrong { at, task: self.name(task), waiting: waiting(slot) }
+            }
+            Departure::Idle { waiting: slot } => CpuFault::Idle { at, waiting: waiting(slot) },
         }
     }
 
@@ -284,7 +310,8 @@ impl Walk<'_> {
     /// Judges a time in which the same tasks run.
     fn segment(&mut self, k: usize, from: u64, until: u64, running: &[RunSlice]) {
         for slice in running {
-            self.tasks[slice.task as usize].executed += until - from;
+            let executed = &mut self.tasks[slice.task as usize].executed;
+            *executed = executed.saturating_add(until - from);
             if let RunCharge::Server(cluster, slot) = slice.charge {
                 self.homes[slice.task as usize] = Some((cluster, slot));
             }
@@ -293,13 +320,13 @@ impl Walk<'_> {
             return;
         }
         let since = self.clusters[k].departs.unwrap_or(from);
-        let fault = self.order(k, since, from, running);
+        let departure = self.order(k, from, running);
         let higher = self.has_higher_class(from);
         let cluster = &mut self.clusters[k];
         cluster.passed_over = higher || cluster.passed_over && cluster.servers.has_hard_ready();
-        self.clusters[k].departs = fault.as_ref().map(|_| since);
-        if let Some(fault) = fault.filter(|_| until - since > self.tolerance()) {
-            return self.fail(fault);
+        self.clusters[k].departs = departure.map(|_| since);
+        if let Some(departure) = departure.filter(|_| until - since > self.tolerance()) {
+            return self.fail(self.fault(k, Time(since), departure));
         }
         for slice in running {
             let RunCharge::Server(_, slot) = slice.charge else { continue };
@@ -308,7 +335,8 @@ impl Walk<'_> {
             // One that is not ready may be unknown.
             let Some(server) = servers.all.get(slot as usize) else { continue };
             if higher && servers.may_go_on_without_budget(server) {
-                self.tasks[slice.task as usize].without_budget += until - from;
+                let without = &mut self.tasks[slice.task as usize].without_budget;
+                *without = without.saturating_add(until - from);
                 continue;
             }
             let server = &mut servers.all[slot as usize];
@@ -322,30 +350,28 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether the ready servers with the earliest deadlines run; if not, how they do not since `from`.
-    fn order(&self, k: usize, from: u64, segment: u64, running: &[RunSlice]) -> Option<CpuFault> {
+    /// Whether the ready servers with the earliest deadlines run from `at` on.
+    fn order(&self, k: usize, at: u64, running: &[RunSlice]) -> Option<Departure> {
         let Cluster { servers, cpus, passed_over, .. } = &self.clusters[k];
-        let at = Time(from);
-        let name = |slot: u32| self.server_name(k as u32, slot);
         let mut own: Vec<(u64, u32, u32)> = Vec::with_capacity(running.len());
         let mut other: Option<u32> = None;
-        let higher = self.has_higher_class(segment);
+        let higher = self.has_higher_class(at);
         for slice in running {
             let RunCharge::Server(cluster, slot) = slice.charge else {
                 other = Some(slice.task);
                 continue;
             };
-            let task = || self.name(slice.task);
+            let task = slice.task;
             let server = servers.all.get(slot as usize).filter(|_| cluster as usize == k);
             if server.is_some_and(|s| higher && servers.may_go_on_without_budget(s)) {
                 continue;
             }
             let ready = server.filter(|s| servers.ready.contains(&(s.deadline, slot)));
-            let Some(server) = ready else { return Some(CpuFault::NotReady { at, task: task() }) };
+            let Some(server) = ready else { return Some(Departure::NotReady { task }) };
             if own.iter().any(|(_, other, _)| *other == slot) {
-                return Some(CpuFault::Together { at, task: task() });
+                return Some(Departure::Together { task });
             }
-            own.push((server.deadline, slot, slice.task));
+            own.push((server.deadline, slot, task));
         }
         let runs = |slot: u32| own.iter().any(|(_, other, _)| *other == slot);
         if higher || *passed_over && servers.has_hard_ready() {
@@ -358,33 +384,28 @@ impl Walk<'_> {
             match wrong {
                 // Where the CPU executes nothing, the higher class has it.
                 None if higher || own.iter().any(|(_, slot, _)| is_hard(*slot)) => return None,
-                Some((task, waiting)) if higher => {
-                    let (task, waiting) = (self.name(task), name(waiting));
-                    return Some(CpuFault::Wrong { at, task, waiting });
-                }
+                Some((task, waiting)) if higher => return Some(Departure::Wrong { task, waiting }),
                 _ => {}
             }
         }
         let waiting = servers.ready.iter().find(|(_, slot)| !runs(*slot));
-        if let Some((deadline, slot)) = waiting {
+        if let Some(&(deadline, waiting)) = waiting {
             if own.len() < cpus.len() {
-                let waiting = name(*slot);
                 return Some(match other {
-                    Some(task) => CpuFault::Wrong { at, task: self.name(task), waiting },
-                    None => CpuFault::Idle { at, waiting },
+                    Some(task) => Departure::Wrong { task, waiting },
+                    None => Departure::Idle { waiting },
                 });
             }
-            let last = own.iter().max().filter(|(latest, ..)| latest > deadline);
+            let last = own.iter().max().filter(|(latest, ..)| *latest > deadline);
             let waits = self.rules.wakeups_wait && !servers.reserves();
-            if let Some((_, _, task)) = last.filter(|_| !waits) {
-                let (task, waiting) = (self.name(*task), name(*slot));
-                return Some(CpuFault::Wrong { at, task, waiting });
+            if let Some(&(_, _, task)) = last.filter(|_| !waits) {
+                return Some(Departure::Wrong { task, waiting });
             }
         }
         // Idle time releases what waits for its next period, or nothing waits for that.
         let idle = own.is_empty() && running.is_empty() && cpus.len() == 1;
         let expired = servers.expired.first().filter(|_| idle);
-        expired.map(|slot| CpuFault::Idle { at, waiting: name(*slot) })
+        expired.map(|waiting| Departure::Idle { waiting: *waiting })
     }
 
     /// Whether a higher class waits at an instant.
@@ -408,12 +429,13 @@ impl Walk<'_> {
 
     /// What a task executed from the release of a job to its end.
     fn work(&self, job: &RunJob) -> u64 {
-        let mut work = 0;
+        let mut work = 0_u64;
         for all in &self.slices {
             let first = all.partition_point(|slice| slice.to <= job.release);
             let own = all[first..].iter().take_while(|slice| slice.from < job.end);
             for slice in own.filter(|slice| slice.task == job.task) {
-                work += slice.to.min(job.end).since(slice.from.max(job.release)).0;
+                let part = slice.to.min(job.end).since(slice.from.max(job.release));
+                work = work.saturating_add(part.0);
             }
         }
         work
@@ -457,7 +479,7 @@ impl Walk<'_> {
         let ready = home.filter(|server| {
             server.state == RunState::Ready
                 && server.is_hard()
-                && server.ready_since <= row.release.0 + 2 * tolerance
+                && server.ready_since <= row.release.0.saturating_add(2 * tolerance)
         });
         let Some(server) = ready else {
             // One that never ran, and whose time has not passed, may have had a server that is not in the record.
@@ -466,7 +488,7 @@ impl Walk<'_> {
             }
             return;
         };
-        if server.deadline > due.0 + jobs::ROUNDING + tolerance {
+        if server.deadline > due.0.saturating_add(jobs::ROUNDING + tolerance) {
             let deadline = Time(server.deadline);
             self.fail(CpuFault::Later { at, task, deadline, due });
         }

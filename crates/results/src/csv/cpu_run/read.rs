@@ -10,7 +10,7 @@ use super::{
 };
 
 /// A bound of the memory that a record asks for: more servers than tasks that a kernel runs.
-const MOST_SERVERS: u32 = 1 << 20;
+const MOST_SERVERS: u64 = 1 << 20;
 
 /// The runs of a record, in its order.
 ///
@@ -23,6 +23,7 @@ pub fn read_cpu_runs(text: &str) -> Result<Vec<CpuRunRecord>, RecordError> {
     }
     let mut runs: Vec<CpuRunRecord> = Vec::new();
     let mut open = false;
+    let mut places = Places::default();
     let mut last = 1;
     for (index, line) in lines.filter(|(_, line)| !line.is_empty()) {
         last = index + 1;
@@ -33,14 +34,8 @@ pub fn read_cpu_runs(text: &str) -> Result<Vec<CpuRunRecord>, RecordError> {
             if open {
                 return Err(wrong("end of the run before".to_owned()));
             }
-            let clusters = (2..fields.len()).map(|i| row.narrow(i, "the cluster of a CPU"));
-            let clusters: Vec<u32> = clusters.collect::<Result<_, _>>()?;
-            if clusters.is_empty() {
-                return Err(wrong("the cluster of each CPU".to_owned()));
-            }
-            if clusters.iter().any(|cluster| *cluster as usize >= clusters.len()) {
-                return Err(wrong(format!("clusters below {}", clusters.len())));
-            }
+            let clusters = row.clusters()?;
+            places = Places::of(&clusters);
             let policy = row.text(1)?.to_owned();
             let (tasks, rows, end) = (Vec::new(), Vec::new(), Time::ZERO);
             runs.push(CpuRunRecord { policy, clusters, live: None, tasks, rows, end });
@@ -72,12 +67,11 @@ pub fn read_cpu_runs(text: &str) -> Result<Vec<CpuRunRecord>, RecordError> {
             }
             _ => {
                 let read = row.row()?;
-                let (task, cpu, slot) = match read {
-                    RunRow::Request(r) => (Some(r.task), 0, 0),
-                    RunRow::Slice(r) => (Some(r.task), r.cpu, 0),
-                    RunRow::Job(r) => (Some(r.task), 0, 0),
-                    RunRow::Server(r) => (None, 0, r.slot),
-                    RunRow::Reset(_) | RunRow::HigherClass(_) => (None, 0, 0),
+                let (task, cpu) = match read {
+                    RunRow::Request(r) => (Some(r.task), 0),
+                    RunRow::Slice(r) => (Some(r.task), r.cpu),
+                    RunRow::Job(r) => (Some(r.task), 0),
+                    RunRow::Server(_) | RunRow::Reset(_) | RunRow::HigherClass(_) => (None, 0),
                 };
                 if task.is_some_and(|task| task as usize >= run.tasks.len()) {
                     return Err(wrong("the number of a task above".to_owned()));
@@ -85,8 +79,8 @@ pub fn read_cpu_runs(text: &str) -> Result<Vec<CpuRunRecord>, RecordError> {
                 if cpu as usize >= run.clusters.len() {
                     return Err(wrong(format!("a CPU below {}", run.clusters.len())));
                 }
-                if slot >= MOST_SERVERS {
-                    return Err(wrong(format!("a server below {MOST_SERVERS}")));
+                if let RunRow::Server(r) = read {
+                    places.see(&r).map_err(wrong)?;
                 }
                 run.rows.push(read);
             }
@@ -95,6 +89,35 @@ pub fn read_cpu_runs(text: &str) -> Result<Vec<CpuRunRecord>, RecordError> {
     match open {
         true => Err(RecordError { line: last + 1, expected: "end of the run".to_owned() }),
         false => Ok(runs),
+    }
+}
+
+/// How many places for servers the rows of a run name.
+#[derive(Default)]
+struct Places {
+    of_cluster: Vec<u64>,
+    all: u64,
+}
+
+impl Places {
+    /// Without any, for the clusters of CPUs.
+    fn of(clusters: &[u32]) -> Places {
+        let count = clusters.iter().max().map_or(0, |last| *last as usize + 1);
+        Places { of_cluster: vec![0; count], all: 0 }
+    }
+
+    /// Counts the place of a row. Answers what the row should have instead.
+    fn see(&mut self, row: &ServerRow) -> Result<(), String> {
+        let clusters = self.of_cluster.len();
+        let known = self.of_cluster.get_mut(row.cluster as usize);
+        let known = known.ok_or_else(|| format!("a cluster below {clusters}"))?;
+        let places = u64::from(row.slot) + 1;
+        self.all += places.saturating_sub(*known);
+        *known = places.max(*known);
+        match self.all > MOST_SERVERS {
+            true => Err(format!("at most {MOST_SERVERS} places for servers in all clusters")),
+            false => Ok(()),
+        }
     }
 }
 
@@ -127,6 +150,25 @@ impl Fields<'_> {
 
     fn narrow(&self, i: usize, what: &str) -> Result<u32, RecordError> {
         u32::try_from(self.number(i, what)?).map_err(|_| self.wrong(what))
+    }
+
+    /// The cluster of each CPU, after the policy. Clusters are counted from 0, and each has a CPU.
+    fn clusters(&self) -> Result<Vec<u32>, RecordError> {
+        let all = (2..self.fields.len()).map(|i| self.narrow(i, "the cluster of a CPU"));
+        let all: Vec<u32> = all.collect::<Result<_, _>>()?;
+        let cpus = all.len();
+        let Some(greatest) = all.iter().max().map(|cluster| *cluster as usize) else {
+            return Err(self.wrong("the cluster of each CPU"));
+        };
+        if greatest >= cpus {
+            return Err(self.wrong(&format!("clusters below {cpus}, the number of CPUs")));
+        }
+        let mut has_cpus = vec![false; greatest + 1];
+        all.iter().for_each(|cluster| has_cpus[*cluster as usize] = true);
+        match has_cpus.iter().position(|has| !has) {
+            Some(cluster) => Err(self.wrong(&format!("a CPU of cluster {cluster}"))),
+            None => Ok(all),
+        }
     }
 
     fn optional(&self, i: usize, what: &str) -> Result<Option<Time>, RecordError> {
@@ -220,11 +262,15 @@ impl Fields<'_> {
             "job" => {
                 self.count(6)?;
                 let ended = |ended| if ended { "ended" } else { "unfinished" };
+                let (release, end) = (time(2, "the release")?, time(4, "the end")?);
+                if end < release {
+                    return Err(self.wrong("an end after the release"));
+                }
                 RunRow::Job(RunJob {
                     task: self.narrow(1, "the task")?,
-                    release: time(2, "the release")?,
+                    release,
                     deadline: self.optional(3, "the deadline")?,
-                    end: time(4, "the end")?,
+                    end,
                     ended: self.named(5, &[true, false], ended)?,
                 })
             }
@@ -335,7 +381,10 @@ mod tests {
         assert_eq!(says("slice,1,2,0,1,0.0"), "line 4: expected the number of a task above");
         assert_eq!(says("slice,2,1,0,0,0.0"), "line 4: expected an end after the begin");
         let server = "server,1,1,join,0,1048576,blocked,shared,0,0,0,,1,0,0,0,1,1";
-        assert_eq!(says(server), "line 4: expected a server below 1048576");
+        let most = "line 4: expected at most 1048576 places for servers in all clusters";
+        assert_eq!(says(server), most);
+        let elsewhere = server.replace(",0,1048576,", ",1,0,");
+        assert_eq!(says(&elsewhere), "line 4: expected a cluster below 1");
         assert_eq!(says("task,2,b"), "line 4: expected task 1");
         assert_eq!(says("job,0,x,,1,ended"), "line 4: expected a whole number as the release");
         assert_eq!(says("job,0,1,,1,gone"), "line 4: expected one of ended unfinished");
@@ -343,7 +392,9 @@ mod tests {
         assert_eq!(says("higher-class,2,1"), "line 4: expected an end after the begin");
         assert_eq!(says("policy,cbs,0"), "line 4: expected end of the run before");
         let clusters = error("laxity-cpu-run,1\npolicy,bebs,0,4294967295\nend,9\n");
-        assert_eq!(clusters, "line 2: expected clusters below 2");
+        assert_eq!(clusters, "line 2: expected clusters below 2, the number of CPUs");
+        let gap = error("laxity-cpu-run,1\npolicy,bebs,1,1\nend,9\n");
+        assert_eq!(gap, "line 2: expected a CPU of cluster 0");
         let nobody = error("laxity-cpu-run,1\npolicy,bebs,0\nslice,1,2,0,0,0.0\nend,9\n");
         assert_eq!(nobody, "line 3: expected the number of a task above");
         let odd = error("laxity-cpu-run,1\nslice,1,2,0,0,0.0\n");

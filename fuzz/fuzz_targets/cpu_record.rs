@@ -1,0 +1,7 @@
+//! Records of CPUs, live and simulated: read or refused, judged or refused; what is read is written and reads back equal.
+#![no_main]
+
+use laxity_analysis::fuzz;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| fuzz::cpus(data));
