@@ -55,6 +55,16 @@ fn runs_with_overheads_are_legal_and_premises_hold() {
     assert_eq!(good, 3, "{said}");
 }
 
+/// Fails when a record in the place of the scenario is read as one, with an error for each line.
+#[test]
+fn a_record_in_the_place_of_the_scenario_is_named() {
+    let folder = Folder::new("validate-swapped");
+    let scenario = file("scenarios/bebs-figure-2.toml");
+    let run = record(&folder, &scenario, "bebs");
+    let first = "run.csv is a record: give the record first, then its scenario";
+    laxity(&["validate", &scenario, &run]).fails(2, &[first]);
+}
+
 /// Fails when a break is not noticed, or named otherwise; each is tried here.
 #[test]
 fn breaks_are_named_with_their_instant() {

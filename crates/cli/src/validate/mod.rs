@@ -3,9 +3,12 @@
 mod cpu;
 mod link;
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::Path;
 use std::process::ExitCode;
 
+use laxity_results::csv::HEADER;
 use laxity_results::csv::cpu_run::VERSION_LINE;
 use laxity_scenario::Document;
 
@@ -30,7 +33,13 @@ pub fn run(args: &ValidateArgs) -> Result<ExitCode, Failure> {
         }
         return cpu::run_live(args, &text);
     };
-    let document = Document::read(scenario).map_err(Failure::input)?;
+    let document = Document::read(scenario).map_err(|error| match is_record(scenario) {
+        true => {
+            let shown = scenario.display();
+            Failure::Input(format!("{shown} is a record: give the record first, then its scenario"))
+        }
+        false => Failure::input(error),
+    })?;
     files::read_scenario(scenario, &document);
     files::read([args.run.as_path()]);
     match kind::with_blocking(document, args.blocking) {
@@ -52,4 +61,11 @@ pub fn run(args: &ValidateArgs) -> Result<ExitCode, Failure> {
             Err(Failure::Input(why.to_owned()))
         }
     }
+}
+
+/// Whether a file that is no scenario is a record.
+fn is_record(path: &Path) -> bool {
+    let mut begin = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(100).read_to_end(&mut begin));
+    read.is_ok() && [VERSION_LINE, HEADER].iter().any(|line| begin.starts_with(line.as_bytes()))
 }

@@ -15,6 +15,7 @@ pub mod top;
 use std::os::unix::fs::MetadataExt as _;
 use std::process::{Command, ExitCode};
 
+use laxity_report::escape::terminal;
 use laxity_scenario::quantity;
 
 use self::args::{CpuCommand, ReserveArgs, RunArgs, RunReservation, StatusArgs, UpArgs};
@@ -61,8 +62,9 @@ fn in_initial_pid_namespace() -> bool {
 
 /// The name of a task; `None` if it has ended.
 fn task_name(pid: u32) -> Option<String> {
-    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
-    Some(name.trim_end().to_owned())
+    // A task names itself, with any bytes: with a newline in it a record could not be read.
+    let name = std::fs::read(format!("/proc/{pid}/comm")).ok()?;
+    Some(terminal(String::from_utf8_lossy(&name).trim_end()))
 }
 
 fn status(args: &StatusArgs) -> Result<(), Failure> {
@@ -125,4 +127,18 @@ fn run_reserved(args: &RunArgs) -> Result<Failure, Failure> {
     reservations::reserve_by_server_first(std::process::id(), reservation)?;
     let error = laxity_ring::exec(Command::new(program).args(arguments));
     Ok(Failure::Input(format!("{}: {error}; name a program", program.to_string_lossy())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fails when the name of a task can end a line of a record, or is a command to a terminal.
+    #[test]
+    fn names_of_tasks_are_a_line_of_plain_text() {
+        std::fs::write("/proc/thread-self/comm", b"a\nb\x1b[\xff").expect("a name");
+        let thread = std::fs::read_link("/proc/thread-self").expect("procfs");
+        let tid = thread.file_name().and_then(|n| n.to_str()?.parse().ok()).expect("a number");
+        assert_eq!(task_name(tid).as_deref(), Some("a\u{fffd}b\u{fffd}[\u{fffd}"));
+    }
 }

@@ -69,11 +69,21 @@ pub fn run(args: &UpArgs, path: &Path) -> Result<ExitCode, Failure> {
         let run = Run { policy: &policy, live, events, names: &names };
         let written = run.write(&mut writer).map_err(|e| named(&e))?;
         slices += written.slices;
-        if let Some(error) = written.failed.filter(|_| lost == 0) {
-            return Err(Failure::Internal(format!(
-                "CPU {cpu}: the recorded decisions are not those of {}: {error}; please report it",
-                args.policy
-            )));
+        match written.failed.filter(|_| lost == 0) {
+            None => {}
+            Some(ReplayError::Weight(event)) => {
+                return Err(Failure::Input(format!(
+                    "{} has a weight that no nice value has, by the cpu.weight of its group; records hold weights up \
+                     to 40, twice that of nice 0, so lower it while recording",
+                    names.of(event.pid)
+                )));
+            }
+            Some(error) => {
+                return Err(Failure::Internal(format!(
+                    "CPU {cpu}: the recorded decisions are not those of {}: {error}; please report it",
+                    args.policy
+                )));
+            }
         }
     }
     let mut to = writer.finish().map_err(|e| named(&e))?;
@@ -104,6 +114,10 @@ fn wakeup_granularity(policy: &Policy) -> Span {
 struct Names(HashMap<u32, String>);
 
 impl Names {
+    fn of(&self, pid: u32) -> String {
+        self.0.get(&pid).cloned().unwrap_or_default()
+    }
+
     fn see(&mut self, event: &Event) {
         if event.slot.is_none() {
             return;
@@ -158,7 +172,7 @@ impl Run<'_> {
         for (_, which) in self.events.iter().filter_map(numbered) {
             numbers.entry(which).or_insert_with(|| {
                 names.push(match which {
-                    Numbered::Task(pid) => self.names.0.get(&pid).cloned().unwrap_or_default(),
+                    Numbered::Task(pid) => self.names.of(pid),
                     Numbered::Reservation(number) => format!("reservation {number}"),
                 });
                 names.len() as u32 - 1
