@@ -131,6 +131,17 @@ mod tests {
         all(include_bytes!("../corpus/live.csv"), cpus);
     }
 
+    /// Fails when times of a record are added up without a bound.
+    #[test]
+    fn the_greatest_times_are_judged() {
+        let (begin, most) = ("laxity-cpu-run,1\npolicy,bebs,0\nlive,0,0,0\ntask,0,a\n", u64::MAX);
+        let higher = format!("higher-class,0,{most}\n");
+        let slice = format!("slice,0,{most},0,0,unserved\n");
+        for row in [higher, slice] {
+            cpus(format!("{begin}{row}{row}end,{most}\n").as_bytes());
+        }
+    }
+
     /// Fails when the corpus is refused before anything is judged.
     #[test]
     fn the_corpus_is_judged() {
