@@ -603,12 +603,11 @@ mod live {
     }
 
     /// Records of two processors are legal under both policies that have servers, also when a reservation changes
-    /// meanwhile and another one ends before its task wakes, with a tolerance of some turns of the emulator; one with a
-    /// later deadline is not. One whose recorder stood still until events were lost says so and is not judged.
+    /// meanwhile, with a tolerance of some turns of the emulator; one with a later deadline is not. One whose recorder
+    /// stood still until events were lost says so and is not judged.
     ///
     /// Fails when a release by a late timer is judged as one of then (tried: `bebs`, whose deadlines are due 6 us
     /// earlier), and when jobs after one beyond its budget stay unpromised (tried: a period for each begun budget).
-    /// Fails when the end of a reservation that no task has joined is not recorded (the decisions differ).
     /// Fails when the number of lost events does not come into the record (tried: a recorder that answers none).
     /// Fails when a second recording starts the scheduler, whose events nobody reads, while the first is being written.
     #[test]

@@ -123,6 +123,32 @@ fn kernel_decisions_replay(name: &str, run_hooks: bool) {
     }
 }
 
+/// A task that sleeps gets a reservation of half the CPU and loses it, twice, beside one that computes.
+///
+/// Fails when the end of a reservation whose task never woke is not recorded: the policy refuses the second one.
+#[test]
+fn reservations_that_end_before_their_task_wakes_replay() {
+    if !available() {
+        return;
+    }
+    let programs: Vec<_> = ["kernel-cpu", "tasks"].map(tool).into();
+    let text = machine::run_with(&["--for", "cpu"], "asleep.sh", &[], &programs, &[]);
+    assert!(
+        part(&text, "recorded").starts_with("lost 0\n") && text.contains("kernel content"),
+        "{text}"
+    );
+    let mut again = Again::new(fresh("bebs"));
+    let (mut made, mut ended) = (0, 0);
+    for line in part(&text, "events").lines() {
+        let event = Event::parse(line).unwrap_or_else(|| panic!("no event: {line}"));
+        again.apply(&event);
+        made += u32::from(matches!(event.kind, EventKind::Reserved { .. }));
+        ended += u32::from(matches!(event.kind, EventKind::ReservationEnded { .. }));
+    }
+    assert_eq!((made, ended), (2, 2), "{text}");
+    assert!(again.replay.decisions[1] > 100, "{:?}", again.replay.decisions);
+}
+
 /// Length of one replay.
 const PART: Span = Span(100_000_000);
 
