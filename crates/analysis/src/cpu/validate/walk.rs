@@ -479,7 +479,7 @@ impl Walk<'_> {
         let ready = home.filter(|server| {
             server.state == RunState::Ready
                 && server.is_hard()
-                && server.ready_since <= row.release.0.saturating_add(2 * tolerance)
+                && server.ready_since <= row.release.0.saturating_add(tolerance.saturating_mul(2))
         });
         let Some(server) = ready else {
             // One that never ran, and whose time has not passed, may have had a server that is not in the record.
@@ -488,7 +488,7 @@ impl Walk<'_> {
             }
             return;
         };
-        if server.deadline > due.0.saturating_add(jobs::ROUNDING + tolerance) {
+        if server.deadline > due.0.saturating_add(tolerance).saturating_add(jobs::ROUNDING) {
             let deadline = Time(server.deadline);
             self.fail(CpuFault::Later { at, task, deadline, due });
         }
