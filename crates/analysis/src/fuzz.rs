@@ -1,6 +1,6 @@
 //! Entry points for fuzzing: functions that panic only on a defect.
 
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use laxity_core::Span;
 use laxity_results::csv::cpu_run::{CpuRunRecord, CpuRunWriter, read_cpu_runs};
@@ -8,29 +8,24 @@ use laxity_results::csv::{PacketRow, PacketWriter, read_packets};
 use laxity_scenario::Document;
 use laxity_scenario::cpu::CpuScenario;
 use laxity_scenario::link::Scenario;
-use laxity_sim::cpu::tasks;
+use laxity_sim::cpu::{Task, tasks};
 
 use crate::{cpu, link};
 
-fn link_scenario() -> &'static Scenario {
-    static SCENARIO: OnceLock<Scenario> = OnceLock::new();
-    SCENARIO.get_or_init(|| {
-        match Document::parse(include_str!("../corpus/link.toml"), "link.toml") {
-            Ok(Document::Link(scenario)) => scenario,
-            other => panic!("no link: {other:?}"),
-        }
-    })
-}
+static LINK: LazyLock<Scenario> =
+    LazyLock::new(|| match Document::parse(include_str!("../corpus/link.toml"), "link.toml") {
+        Ok(Document::Link(scenario)) => scenario,
+        other => panic!("no link: {other:?}"),
+    });
 
-fn cpu_scenario() -> &'static CpuScenario {
-    static SCENARIO: OnceLock<CpuScenario> = OnceLock::new();
-    SCENARIO.get_or_init(|| {
-        match Document::parse(include_str!("../corpus/cpus.toml"), "cpus.toml") {
-            Ok(Document::Cpu(scenario)) => scenario,
-            other => panic!("no CPUs: {other:?}"),
+static CPUS: LazyLock<(CpuScenario, Vec<Task>)> =
+    LazyLock::new(|| match Document::parse(include_str!("../corpus/cpus.toml"), "cpus.toml") {
+        Ok(Document::Cpu(scenario)) => {
+            let tasks = tasks(&scenario).expect("the tasks of the scenario");
+            (scenario, tasks)
         }
-    })
-}
+        other => panic!("no CPUs: {other:?}"),
+    });
 
 /// Any bytes are a record of packets or an error; a record is judged or refused, and is written and reads back equal.
 ///
@@ -40,7 +35,7 @@ pub fn packets(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(packets) = read_packets(text) else { return };
     let policy = packets.first().map_or("exact", |packet| packet.policy.as_str());
-    let _ = link::validate(link_scenario(), policy, &packets, 0);
+    let _ = link::validate(&LINK, policy, &packets, 0);
     let mut writer = PacketWriter::new(Vec::new()).expect("memory");
     for packet in &packets {
         let row = PacketRow {
@@ -69,11 +64,10 @@ pub fn packets(data: &[u8]) {
 pub fn cpus(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(runs) = read_cpu_runs(text) else { return };
-    let scenario = cpu_scenario();
-    let tasks = tasks(scenario).expect("the tasks of the scenario");
+    let (scenario, tasks) = &*CPUS;
     for run in &runs {
         let _ = cpu::validate_live(run, Span(1000));
-        let _ = cpu::validate(scenario, &tasks, run);
+        let _ = cpu::validate(scenario, tasks, run);
     }
     assert_eq!(read_cpu_runs(&written(&runs)), Ok(runs));
 }
@@ -146,11 +140,11 @@ mod tests {
     #[test]
     fn the_corpus_is_judged() {
         let packets = read_packets(include_str!("../corpus/packets.csv")).expect("packets");
-        let found = link::validate(link_scenario(), "exact", &packets, 0).expect("a verdict");
+        let found = link::validate(&LINK, "exact", &packets, 0).expect("a verdict");
         assert!(found.packets > 20 && found.illegal.is_none() && found.broken.is_empty());
-        let tasks = tasks(cpu_scenario()).expect("tasks");
+        let (scenario, tasks) = &*CPUS;
         let runs = read_cpu_runs(include_str!("../corpus/cpus.csv")).expect("runs");
-        assert!(cpu::validate(cpu_scenario(), &tasks, &runs[0]).expect("a verdict").holds());
+        assert!(cpu::validate(scenario, tasks, &runs[0]).expect("a verdict").holds());
         let runs = read_cpu_runs(include_str!("../corpus/live.csv")).expect("runs");
         assert!(cpu::validate_live(&runs[0], Span(1000)).expect("a verdict").holds());
     }

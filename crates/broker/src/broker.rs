@@ -138,17 +138,16 @@ impl Broker {
         let exceeds = is_placed && !backend.reservations().map_or(true, holds);
         // Release the lock before the retries of a release below.
         drop(backend);
-        let take_back = || drop(release_with_retry(|| self.backend().release(request.pid)));
         // The PID may have been reused in the meantime.
-        if !task.is_owned_by(request.owner) {
-            take_back();
-            return Err(no_task(request.pid));
+        let is_owned = task.is_owned_by(request.owner);
+        if is_owned && !exceeds {
+            return Ok(outcome);
         }
-        if exceeds {
-            take_back();
-            return Ok(ReserveOutcome::RetryAfter(RETRY_INTERVAL));
+        let _ = release_with_retry(|| self.backend().release(request.pid));
+        match is_owned {
+            true => Ok(ReserveOutcome::RetryAfter(RETRY_INTERVAL)),
+            false => Err(no_task(request.pid)),
         }
-        Ok(outcome)
     }
 
     fn query(&self, peer: &Peer, target: &Target) -> Result<Answer, Refusal> {

@@ -69,7 +69,7 @@ impl UserLimits {
             let text = format!("a period of {period} is too long; give {}", self.max_period);
             return Err(Refusal::new(Code::Invalid, text));
         }
-        let count = table.placed.iter().filter(|(_, owner)| *owner == user).count();
+        let count = count_of(table, user);
         if count >= self.max_reservations {
             let text =
                 format!("your user has {count} reservations, which is the limit; release one");
@@ -98,7 +98,7 @@ impl UserLimits {
 
     /// Whether the reservations of a user are within the limits.
     pub fn hold(&self, table: &ReservationTable, user: u32) -> bool {
-        let count = table.placed.iter().filter(|(_, owner)| *owner == user).count();
+        let count = count_of(table, user);
         let limit = self.bandwidth_limit(table).plus(Share(count as u64));
         user == 0 || count <= self.max_reservations && reserved_by(table, user) <= limit
     }
@@ -138,6 +138,11 @@ impl UserLimits {
             _ => refusal,
         }
     }
+}
+
+/// The number of reservations of a user.
+fn count_of(table: &ReservationTable, user: u32) -> usize {
+    table.placed.iter().filter(|(_, owner)| *owner == user).count()
 }
 
 /// The sum of the reservations of a user.

@@ -69,21 +69,18 @@ pub fn run(args: &UpArgs, path: &Path) -> Result<ExitCode, Failure> {
         let run = Run { policy: &policy, live, events, names: &names };
         let written = run.write(&mut writer).map_err(|e| named(&e))?;
         slices += written.slices;
-        match written.failed.filter(|_| lost == 0) {
-            None => {}
-            Some(ReplayError::Weight(event)) => {
-                return Err(Failure::Input(format!(
+        if let Some(error) = written.failed.filter(|_| lost == 0) {
+            return Err(match error {
+                ReplayError::Weight(event) => Failure::Input(format!(
                     "{} has a weight that no nice value has, by the cpu.weight of its group; records hold weights up \
                      to 40, twice that of nice 0, so lower it while recording",
                     names.of(event.pid)
-                )));
-            }
-            Some(error) => {
-                return Err(Failure::Internal(format!(
+                )),
+                error => Failure::Internal(format!(
                     "CPU {cpu}: the recorded decisions are not those of {}: {error}; please report it",
                     args.policy
-                )));
-            }
+                )),
+            });
         }
     }
     let mut to = writer.finish().map_err(|e| named(&e))?;
