@@ -9,6 +9,7 @@
 
 #include "decide.h"
 #include "migrate.h"
+#include "timer_callback.h"
 
 /* Tolerance for shares that are rounded up one by one. */
 #define LX_SHARE_ROUNDING 4096
