@@ -20,6 +20,7 @@
 //! `n log n`.
 
 mod describe;
+mod execution;
 mod jobs;
 mod promise;
 mod servers;

@@ -6,6 +6,7 @@ use laxity_results::csv::cpu_run::{
     ServerRow,
 };
 
+use super::execution::Execution;
 use super::jobs::{self, Promised, Task};
 use super::servers::Servers;
 use super::{CpuFault, CpuRules, CpuValidation, Premise, sum};
@@ -50,6 +51,7 @@ struct Walk<'a> {
     higher: Vec<HigherClass>,
     /// By task: the end of the last job that they delayed.
     delayed_until: Vec<Option<Time>>,
+    execution: Execution,
     found: CpuValidation,
 }
 
@@ -83,6 +85,7 @@ pub fn judge(run: &CpuRunRecord, rules: CpuRules) -> CpuValidation {
         homes: vec![None; run.tasks.len()],
         higher: higher.collect(),
         delayed_until: vec![None; run.tasks.len()],
+        execution: Execution::default(),
         found: CpuValidation {
             slices: slices.iter().map(Vec::len).sum(),
             ..CpuValidation::default()
@@ -91,6 +94,10 @@ pub fn judge(run: &CpuRunRecord, rules: CpuRules) -> CpuValidation {
     };
     walk.cut_overlaps();
     walk.overlaps();
+    if rules.live.is_some() {
+        let slices = walk.slices.iter().flatten().copied().collect();
+        walk.execution = Execution::new(run.tasks.len(), slices);
+    }
     if let Some(first) = walk.higher.first() {
         let each = walk.higher.iter().map(|row| row.until.since(row.from));
         let length = each.fold(Span::ZERO, |sum, one| sum + one);
@@ -229,13 +236,16 @@ impl Walk<'_> {
         }
         changes.sort_by_key(|row: &ServerRow| (row.cluster, row.slot));
         resets.retain(|k| (*k as usize) < self.clusters.len());
+        resets.sort_unstable();
+        resets.dedup();
         for k in &resets {
-            let rows: Vec<_> = changes.iter().filter(|row| row.cluster == *k).copied().collect();
-            self.servers_change(*k, at, &rows, true);
+            let first = changes.partition_point(|row| row.cluster < *k);
+            let count = changes[first..].partition_point(|row| row.cluster == *k);
+            self.servers_change(*k, at, &changes[first..first + count], true);
         }
         for rows in changes.chunk_by(|a, b| a.cluster == b.cluster) {
             let k = rows[0].cluster;
-            if (k as usize) < self.clusters.len() && !resets.contains(&k) {
+            if (k as usize) < self.clusters.len() && resets.binary_search(&k).is_err() {
                 self.servers_change(k, at, rows, false);
             }
         }
@@ -427,26 +437,12 @@ impl Walk<'_> {
         delayed
     }
 
-    /// What a task executed from the release of a job to its end.
-    fn work(&self, job: &RunJob) -> u64 {
-        let mut work = 0_u64;
-        for all in &self.slices {
-            let first = all.partition_point(|slice| slice.to <= job.release);
-            let own = all[first..].iter().take_while(|slice| slice.from < job.end);
-            for slice in own.filter(|slice| slice.task == job.task) {
-                let part = slice.to.min(job.end).since(slice.from.max(job.release));
-                work = work.saturating_add(part.0);
-            }
-        }
-        work
-    }
-
     fn job(&mut self, row: &RunJob) {
         let name = self.name(row.task);
         let promised = match self.rules.live {
             None => self.tasks[row.task as usize].job(&name, row),
             Some(live) => {
-                let work = self.work(row);
+                let work = self.execution.between(row.task, row.release, row.end);
                 self.tasks[row.task as usize].live_job(&name, row, work, live)
             }
         };

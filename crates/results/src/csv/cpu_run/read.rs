@@ -254,7 +254,7 @@ impl Fields<'_> {
                 };
                 let (from, to) = (time(1, "the begin")?, time(2, "the end")?);
                 if to < from {
-                    return Err(self.wrong("an end after the begin"));
+                    return Err(self.wrong("an end at the begin or later"));
                 }
                 let (cpu, task) = (self.narrow(3, "the CPU")?, self.narrow(4, "the task")?);
                 RunRow::Slice(RunSlice { from, to, cpu, task, charge })
@@ -264,7 +264,7 @@ impl Fields<'_> {
                 let ended = |ended| if ended { "ended" } else { "unfinished" };
                 let (release, end) = (time(2, "the release")?, time(4, "the end")?);
                 if end < release {
-                    return Err(self.wrong("an end after the release"));
+                    return Err(self.wrong("an end at the release or later"));
                 }
                 RunRow::Job(RunJob {
                     task: self.narrow(1, "the task")?,
@@ -278,7 +278,7 @@ impl Fields<'_> {
                 self.count(3)?;
                 let (from, until) = (time(1, "the begin")?, time(2, "the end")?);
                 if until < from {
-                    return Err(self.wrong("an end after the begin"));
+                    return Err(self.wrong("an end at the begin or later"));
                 }
                 RunRow::HigherClass(HigherClass { from, until })
             }
@@ -379,7 +379,7 @@ mod tests {
         assert_eq!(says("slice,1,2,0,0"), "line 4: expected 6 fields");
         assert_eq!(says("slice,1,2,1,0,0.0"), "line 4: expected a CPU below 1");
         assert_eq!(says("slice,1,2,0,1,0.0"), "line 4: expected the number of a task above");
-        assert_eq!(says("slice,2,1,0,0,0.0"), "line 4: expected an end after the begin");
+        assert_eq!(says("slice,2,1,0,0,0.0"), "line 4: expected an end at the begin or later");
         let server = "server,1,1,join,0,1048576,blocked,shared,0,0,0,,1,0,0,0,1,1";
         let most = "line 4: expected at most 1048576 places for servers in all clusters";
         assert_eq!(says(server), most);
@@ -389,7 +389,7 @@ mod tests {
         assert_eq!(says("job,0,x,,1,ended"), "line 4: expected a whole number as the release");
         assert_eq!(says("job,0,1,,1,gone"), "line 4: expected one of ended unfinished");
         assert_eq!(says("live,0,0"), "line 4: expected 4 fields");
-        assert_eq!(says("higher-class,2,1"), "line 4: expected an end after the begin");
+        assert_eq!(says("higher-class,2,1"), "line 4: expected an end at the begin or later");
         assert_eq!(says("policy,cbs,0"), "line 4: expected end of the run before");
         let clusters = error("laxity-cpu-run,1\npolicy,bebs,0,4294967295\nend,9\n");
         assert_eq!(clusters, "line 2: expected clusters below 2, the number of CPUs");
