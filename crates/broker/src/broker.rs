@@ -21,7 +21,8 @@ use crate::request_counters::RequestCounters;
 use crate::share::UserLimits;
 use crate::task::{Task, no_task};
 
-/// Interval between attempts to release a reservation that is not in force yet.
+/// Interval between attempts to release a reservation that is not in force yet, or to reserve after a grant was taken
+/// back.
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The client of a connection, by the credentials that the kernel recorded at `connect(2)`.
@@ -143,11 +144,13 @@ impl Broker {
         if is_owned && !exceeds {
             return Ok(outcome);
         }
-        let _ = release_with_retry(|| self.backend().release(request.pid));
-        match is_owned {
-            true => Ok(ReserveOutcome::RetryAfter(RETRY_INTERVAL)),
-            false => Err(no_task(request.pid)),
+        let released = release_with_retry(|| self.backend().release(request.pid));
+        if !is_owned {
+            return Err(no_task(request.pid));
         }
+        // A grant that cannot be taken back yet stays, and is not reported as another try.
+        released.map_err(refuse)?;
+        Ok(ReserveOutcome::RetryAfter(RETRY_INTERVAL))
     }
 
     fn query(&self, peer: &Peer, target: &Target) -> Result<Answer, Refusal> {
