@@ -80,6 +80,7 @@ mod kernel {
     use std::io;
 
     use super::*;
+    use crate::cpu::system;
 
     const FOLDER: &str = "/sys/kernel/debug/sched/ext_server";
 
@@ -104,11 +105,11 @@ mod kernel {
         })
     }
 
-    /// Returns the servers of all CPUs, also of those that are offline, to what the kernel starts with.
+    /// Returns the servers of online CPUs to what the kernel starts with. Those of offline CPUs keep their size until the
+    /// next reservation there or the next start: kernels refuse to change them, and a division by zero there was mended
+    /// lately only.
     pub(in crate::cpu) fn reset() {
-        let Ok(folders) = fs::read_dir(FOLDER) else { return };
-        let names = folders.filter_map(|folder| folder.ok()?.file_name().into_string().ok());
-        for cpu in names.filter_map(|name| name.strip_prefix("cpu")?.parse().ok()) {
+        for cpu in system::online().unwrap_or_default() {
             size(cpu, &[], Share::ZERO);
         }
     }

@@ -102,7 +102,7 @@ pub fn up(policy: &Policy) -> Result<Option<&'static str>, CpuError> {
             return Err(CpuError::AlreadyRunning);
         }
         control.change(&policy)?;
-        // They hold what best effort keeps at least, too.
+        // Deadline servers include the minimum of best effort.
         size_deadline_servers(&control, &policy, &system::online().unwrap_or_default());
         return Ok(Some(before.name));
     }

@@ -95,7 +95,7 @@ impl ReservationBackend for SchedulerClient {
         let pid = request.pid;
         self.session()?;
         let _lock = system::lock()?;
-        // As it is under the lock: the policy may have changed while this waited for it.
+        // Read again under the lock: the policy may have changed before.
         let Session { policy, control, .. } = self.session()?;
         let allowed = system::allowed(pid)?;
         let reservation = request.reservation;
@@ -141,13 +141,14 @@ impl ReservationBackend for SchedulerClient {
     }
 
     fn release(&mut self, pid: u32) -> Result<(), CpuError> {
-        let session = self.session()?;
-        match session.control.release(pid)? {
+        match self.session()?.control.release(pid)? {
             Answer::Done { .. } => {
                 // Its CPU is not known any more. Where the task runs, it leaves when it stops: until the next request the
-                // server is larger than necessary.
+                // server is larger than necessary. The policy may have changed before this got the lock.
                 if let (Ok(_lock), Ok(cpus)) = (system::lock(), system::online()) {
-                    size_deadline_servers(&session.control, &session.policy, &cpus);
+                    if let Ok(Session { policy, control, .. }) = self.session() {
+                        size_deadline_servers(control, policy, &cpus);
+                    }
                 }
                 Ok(())
             }
