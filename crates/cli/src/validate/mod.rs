@@ -63,8 +63,11 @@ pub fn run(args: &ValidateArgs) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Whether a file that is no scenario is a record.
+/// Whether a file that is no scenario is a record. It is opened a second time, and a pipe may have no writer any more.
 fn is_record(path: &Path) -> bool {
+    if !path.is_file() {
+        return false;
+    }
     let mut begin = Vec::new();
     let read = File::open(path).and_then(|file| file.take(100).read_to_end(&mut begin));
     read.is_ok() && [VERSION_LINE, HEADER].iter().any(|line| begin.starts_with(line.as_bytes()))

@@ -70,17 +70,7 @@ pub fn run(args: &UpArgs, path: &Path) -> Result<ExitCode, Failure> {
         let written = run.write(&mut writer).map_err(|e| named(&e))?;
         slices += written.slices;
         if let Some(error) = written.failed.filter(|_| lost == 0) {
-            return Err(match error {
-                ReplayError::Weight(event) => Failure::Input(format!(
-                    "{} has a weight that no nice value has, by the cpu.weight of its group; records hold weights up \
-                     to 40, twice that of nice 0, so lower it while recording",
-                    names.of(event.pid)
-                )),
-                error => Failure::Internal(format!(
-                    "CPU {cpu}: the recorded decisions are not those of {}: {error}; please report it",
-                    args.policy
-                )),
-            });
+            return Err(refusal(*cpu, &policy, &names, error));
         }
     }
     let mut to = writer.finish().map_err(|e| named(&e))?;
@@ -94,6 +84,21 @@ pub fn run(args: &UpArgs, path: &Path) -> Result<ExitCode, Failure> {
     warning::say(format!("{slices} slices in {place}; `laxity validate {place}` judges them"));
     recorder.check()?;
     Ok(if control.stopped() { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
+}
+
+/// Why the record ended before its last event.
+fn refusal(cpu: u32, policy: &Policy, names: &Names, error: ReplayError) -> Failure {
+    match error {
+        ReplayError::Weight(event) => Failure::Input(format!(
+            "{} has a weight that no nice value has, by the cpu.weight of its group; records hold weights up to 40, \
+             twice that of nice 0, so lower it while recording",
+            names.of(event.pid)
+        )),
+        error => Failure::Internal(format!(
+            "CPU {cpu}: the recorded decisions are not those of {}: {error}; please report it",
+            policy.name
+        )),
+    }
 }
 
 /// How long best effort runs on although other best effort is due earlier.
@@ -214,17 +219,22 @@ mod tests {
     fn record(policy: &str, lines: &str) -> (String, Option<String>) {
         let events: Vec<Event> =
             lines.lines().map(|l| Event::parse(l).expect("an event")).collect();
-        let policy = Policy::named(policy).expect("a policy");
+        let policy = &Policy::named(policy).expect("a policy");
         let mut names = Names::default();
         events.iter().filter(|e| e.slot.is_some()).for_each(|e| {
             names.0.insert(e.pid, format!("task {}", e.pid));
         });
-        let live = LiveRun { cpu: 0, lost: 0, wakeup_granularity: wakeup_granularity(&policy) };
+        let live = LiveRun { cpu: 0, lost: 0, wakeup_granularity: wakeup_granularity(policy) };
         let mut writer = CpuRunWriter::new(Vec::new());
-        let run = Run { policy: &policy, live, events: &events, names: &names };
+        let run = Run { policy, live, events: &events, names: &names };
         let written = run.write(&mut writer).expect("memory");
         let text = String::from_utf8(writer.finish().expect("memory")).expect("UTF-8");
-        (text, written.failed.map(|error| error.to_string()))
+        let failed = written.failed.map(|error| match refusal(0, policy, &names, error) {
+            Failure::Input(why) => format!("input: {why}"),
+            Failure::Internal(why) => why,
+            _ => "another failure".to_owned(),
+        });
+        (text, failed)
     }
 
     fn judged(text: &str) -> CpuValidation {
@@ -256,6 +266,17 @@ mod tests {
         let cut = first.replace("6 1000020 0 1 11 0 0\n", "");
         let (_, failed) = record("bebs-credit", &format!("{begin}{cut}{second}"));
         assert!(failed.is_some_and(|why| why.contains("the policy picks task 1 for 1 ms")));
+    }
+
+    /// Fails when a weight beyond those of nice values is said to be a fault of the program.
+    #[test]
+    fn weights_that_no_nice_value_has_are_refused_with_the_remedy() {
+        let (_, failed) = record("bebs-credit", "0 5 0 2 12 40 0\n");
+        assert_eq!(failed, None);
+        let (_, failed) = record("bebs-credit", "0 5 0 2 12 41 0\n");
+        let failed = failed.expect("a refusal");
+        assert!(failed.starts_with("input: task 12 has a weight"), "{failed}");
+        assert!(failed.contains("lower it while recording"), "{failed}");
     }
 
     /// A task with 6 in 10 ms wakes under a later deadline than best effort has that runs, while a higher class waits. It
