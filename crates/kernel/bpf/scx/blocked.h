@@ -85,30 +85,40 @@ LX_INLINE void lx_update_blocked(struct lx_cpu *c, u64 now)
 			break;
 }
 
-/* Removes a task that the run state holds although the local DSQ is empty. */
+/* Removes a task that the run state holds although the local DSQ is empty. Returns its slot if it has
+ * blocked while a request for it is pending, otherwise LX_NONE. */
 LX_GLOBAL_FN u32 lx_drop_stale_one(struct lx_cpu *c __arg_nonnull, u32 last)
 {
 	u64 now = bpf_ktime_get_ns();
-	u32 slot;
+	u32 slot, blocked = LX_NONE;
 
 	if (!lx_lock(&c->lock))
-		return 0;
+		return LX_NONE;
 	now = lx_max(now, c->clock);
 	slot = lx_run_stale_slot(&c->run, last);
-	if (slot != LX_NONE && !lx_check_blocked(c, slot, now))
-		lx_cpu_remove(c, slot, now);
+	if (slot != LX_NONE) {
+		const struct lx_task *t = lx_task_at(slot);
+
+		if (!lx_check_blocked(c, slot, now))
+			lx_cpu_remove(c, slot, now);
+		else if (t && t->pending)
+			blocked = slot;
+	}
 	lx_unlock(&c->lock);
-	return 0;
+	return blocked;
 }
 
 /* Called from `dispatch`: removes all of them. */
 LX_INLINE void lx_drop_stale(struct lx_cpu *c, u32 last)
 {
-	u32 i;
+	u32 i, slot;
 
 	for (i = lx_zero; i <= LX_MAX_LOCAL && c && lx_run_is_stale(&c->run, last) && can_loop;
-	     i += 1 + lx_zero)
-		lx_drop_stale_one(c, last);
+	     i += 1 + lx_zero) {
+		slot = lx_drop_stale_one(c, last);
+		if (slot != LX_NONE)
+			lx_apply_pending(slot, bpf_ktime_get_ns());
+	}
 }
 
 /* Requires the lock. A task of the run state is enqueued. Returns true if it was preempted;
@@ -181,21 +191,26 @@ LX_INLINE void lx_read_prev(struct lx_prev *last, struct task_struct *prev, u32 
 		last->slot = lx_prev_blocked(prev, cpu);
 }
 
-/* Charges the previous task. A global function, because the verifier has much to follow in
- * `dispatch`. */
+/* Charges the previous task. Returns its slot if it has blocked while a request for it is pending,
+ * otherwise LX_NONE. A global function, because the verifier has much to follow in `dispatch`. */
 LX_GLOBAL_FN u32 lx_charge_prev(u32 cpu, struct lx_prev *last __arg_nonnull)
 {
 	struct lx_cpu *c = lx_cpu(cpu);
-	u32 slot = last->slot;
+	u32 slot = last->slot, blocked = LX_NONE;
 	struct lx_task *t = slot == LX_NONE ? NULL : lx_task_at(slot);
 	u64 now = bpf_ktime_get_ns();
 
 	if (!c || !lx_lock(&c->lock))
-		return 0;
+		return LX_NONE;
 	now = lx_max(now, c->clock);
 	lx_run_drained(&c->run);
 	if (last->exec_start)
 		c->clock_offset = now - last->exec_start;
+	/* A requester may have moved it meanwhile. */
+	if (t && READ_ONCE(t->home_cpu) != cpu) {
+		t = NULL;
+		last->slot = LX_NONE;
+	}
 	if (t) {
 		/* It came from another class while it had the CPU. A blocked server has no budget
 		 * to charge. */
@@ -208,11 +223,13 @@ LX_GLOBAL_FN u32 lx_charge_prev(u32 cpu, struct lx_prev *last __arg_nonnull)
 			lx_on_block(c, now, slot);
 			lx_cpu_remove(c, slot, now);
 			last->slot = LX_NONE;
+			if (t->pending)
+				blocked = slot;
 		}
 	}
 	c->clock = now;
 	lx_unlock(&c->lock);
-	return 0;
+	return blocked;
 }
 
 /* Requires the lock. Time of a decision; lx_charge_prev has read the clock for the first one. */

@@ -7,6 +7,7 @@
 
 #include <laxity/policy_change.h>
 
+#include "blocked.h"
 #include "decide.h"
 #include "migrate.h"
 #include "timer_callback.h"
@@ -75,17 +76,23 @@ LX_INLINE void lx_move_now(struct lx_task *t, u32 slot)
 
 	if (!c)
 		return;
-	runs = lx_run_contains(&c->run, slot) || c->run.next == slot;
+	/* It may have blocked while tasks were parked below it. */
+	if (!machine.has_run_hooks)
+		lx_update_blocked(c, lx_max(now, c->clock));
+	runs = lx_apply_unless_runs(c, slot, now);
 	if (runs) {
 		lx_drain_local(c);
+		/* While a higher class has the CPU the kick has no effect. Each later decision asks
+		 * for a switch again. */
+		if (c->run.current == slot)
+			lx_run_pick(&c->run, LX_NONE);
 		lx_request_preempt(c);
 	}
 	lx_unlock(&c->lock);
 	if (runs) {
-		scx_bpf_kick_cpu(READ_ONCE(t->home_cpu), SCX_KICK_PREEMPT);
+		scx_bpf_kick_cpu(c->cpu, SCX_KICK_PREEMPT);
 		return;
 	}
-	lx_apply_pending(slot, now);
 	c = lx_lock_home(t);
 	if (!c)
 		return;
@@ -211,7 +218,7 @@ int laxity_reserve(struct lx_request *q)
  * running. */
 LX_INLINE u32 lx_release_from(struct task_struct *p)
 {
-	u32 slot = 0, error = ESRCH;
+	u32 slot = 0, error = ESRCH, pending = 0;
 	struct lx_task *t = lx_task_of(p, &slot);
 	struct lx_cpu *c = t ? lx_lock_home(t) : NULL;
 
@@ -219,17 +226,18 @@ LX_INLINE u32 lx_release_from(struct task_struct *p)
 		return error;
 	/* Its slot may belong to another task by now. */
 	if (lx_task_of(p, NULL) == t) {
-		if (t->pending && t->pending != LX_PENDING_RELEASE) {
+		pending = t->pending;
+		if (pending && pending != LX_PENDING_RELEASE) {
 			error = EBUSY;
 		} else if (t->reservation) {
 			error = 0;
-			t->pending = LX_PENDING_RELEASE;
+			pending = t->pending = LX_PENDING_RELEASE;
 		} else {
 			error = ENOENT;
 		}
 	}
 	lx_unlock(&c->lock);
-	if (t->pending)
+	if (pending)
 		lx_move_now(t, slot);
 	return error;
 }

@@ -305,7 +305,7 @@ SEC("struct_ops/dispatch")
 void laxity_dispatch(u64 *ctx)
 {
 	struct task_struct *prev = (void *)ctx[1];
-	u32 round, choice = LX_PICK_DONE, cpu = ctx[0];
+	u32 round, blocked, choice = LX_PICK_DONE, cpu = ctx[0];
 	struct lx_prev last;
 
 	if (lx_check_offline(cpu)) {
@@ -318,7 +318,10 @@ void laxity_dispatch(u64 *ctx)
 	lx_read_prev(&last, prev, cpu);
 	if (!machine.has_run_hooks) {
 		lx_drop_stale(lx_cpu(cpu), last.slot);
-		lx_charge_prev(cpu, &last);
+		blocked = lx_charge_prev(cpu, &last);
+		/* Requested since lx_read_prev. */
+		if (blocked != LX_NONE)
+			lx_apply_pending(blocked, bpf_ktime_get_ns());
 	}
 	lx_load_balance(cpu);
 	for (round = lx_zero; round < LX_MAX_RETRIES && can_loop; round += 1 + lx_zero) {

@@ -126,10 +126,11 @@ LX_INLINE int lx_overtakes_local(const struct lx_cpu *c, u32 slot)
 	       lx_heap_key(h, server) < lx_heap_key(h, last);
 }
 
-/* Estimated time at which a task stopped, given its last update by the kernel. */
+/* Estimated time at which a task stopped, given its last update by the kernel. The clock may be ahead of
+ * `now`, if that was read before the lock was acquired. */
 LX_INLINE u64 lx_stopped_at(const struct lx_cpu *c, u64 exec_start, u64 now)
 {
-	return lx_min(lx_max(exec_start + c->clock_offset, c->clock), now);
+	return lx_max(lx_min(exec_start + c->clock_offset, now), c->clock);
 }
 
 #endif

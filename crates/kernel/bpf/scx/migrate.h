@@ -100,8 +100,22 @@ LX_INLINE void lx_leave_cpu(struct lx_task *t, u32 slot, u64 now, u32 to)
 	lx_unlock(&c->lock);
 }
 
-/* Carries out a pending request: the task leaves its server, for a reservation or for best
- * effort. A global function, because the stacks of its callers are full. */
+/* Requires the lock. Carries out a pending request: the task leaves its server, for a reservation or for
+ * best effort. */
+LX_INLINE void lx_apply_locked(struct lx_cpu *c, struct lx_task *t, u32 slot, u64 now)
+{
+	u32 number = lx_bound_reservation(t), to = lx_bound_cpu(t);
+
+	now = lx_charge_current(c, now);
+	lx_task_detach(c, t, lx_reservation_of(t), slot, now);
+	t->reservation = number;
+	t->pending = 0;
+	if (number)
+		t->home_cpu = to;
+}
+
+/* The same without the lock, if a request is pending. A global function, because the stacks of its
+ * callers are full. */
 LX_GLOBAL_FN u32 lx_apply_pending(u32 slot, u64 now)
 {
 	struct lx_task *t = lx_task_at(slot);
@@ -109,17 +123,24 @@ LX_GLOBAL_FN u32 lx_apply_pending(u32 slot, u64 now)
 
 	if (!c)
 		return 0;
-	now = lx_charge_current(c, now);
-	if (t->pending) {
-		u32 number = lx_bound_reservation(t), to = lx_bound_cpu(t);
-
-		lx_task_detach(c, t, lx_reservation_of(t), slot, now);
-		t->reservation = number;
-		t->pending = 0;
-		if (number)
-			t->home_cpu = to;
-	}
+	if (t->pending)
+		lx_apply_locked(c, t, slot, now);
 	lx_unlock(&c->lock);
+	return 0;
+}
+
+/* The same for a requester, unless the task is in the run state of its CPU or picked there: in one hold
+ * of the lock, since it may be picked at any time. Returns true if it is. */
+LX_GLOBAL_FN u32 lx_apply_unless_runs(struct lx_cpu *c __arg_nonnull, u32 slot, u64 now)
+{
+	struct lx_task *t = lx_task_at(slot);
+
+	if (!t)
+		return 0;
+	if (lx_run_contains(&c->run, slot) || c->run.next == slot)
+		return 1;
+	if (t->pending)
+		lx_apply_locked(c, t, slot, now);
 	return 0;
 }
 

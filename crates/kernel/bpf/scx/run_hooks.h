@@ -85,10 +85,12 @@ void laxity_running(u64 *ctx)
 	if (!c)
 		return;
 	/* Its reservation is on another CPU, so it is not charged. It may have been moved there while a
-	 * higher class had this one. */
+	 * higher class had this one. Its slice is not renewed, which would let it stay for ever where that
+	 * class comes often. */
 	if (c->cpu != cpu) {
 		lx_unlock(&c->lock);
-		lx_set_slice(p, LX_UNCHARGED_SLICE_NS);
+		if (p->scx.slice > LX_UNCHARGED_SLICE_NS)
+			lx_set_slice(p, LX_UNCHARGED_SLICE_NS);
 		return;
 	}
 	now = lx_charge_current(c, now);
@@ -100,6 +102,8 @@ void laxity_running(u64 *ctx)
 	lx_run_start(&c->run, slot);
 	lx_on_start(c, slot, now);
 	lx_decide(c, now, &o);
+	/* It was asked to move while a higher class had the CPU. */
+	o.preempt |= t->pending != 0;
 	lx_unlock(&c->lock);
 	if (was_held)
 		lx_task_unhold(t);
