@@ -58,6 +58,9 @@ pub struct Options {
     pub slice: Span,
     /// The time between clock ticks.
     pub tick: Span,
+    /// Whether a task that is eligible keeps the CPU for its slice when others wake, as under Linux
+    /// with `RUN_TO_PARITY`. No option of scenarios.
+    pub protects_slices: bool,
 }
 
 impl Options {
@@ -73,7 +76,7 @@ impl Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { slice: Span(2_800_000), tick: Span(1_000_000) }
+        Options { slice: Span(2_800_000), tick: Span(1_000_000), protects_slices: false }
     }
 }
 
@@ -83,6 +86,8 @@ impl Default for Options {
 pub struct Eevdf {
     options: Options,
     tasks: Table<Entity>,
+    /// Tasks that read their CPU time all the time once they have executed for so long, by id.
+    reading_clock: Vec<(TaskId, Span)>,
     /// Runnable tasks, and sleeping ones with negative lag.
     queue: Vec<TaskId>,
     /// The sums of weights, and of weights times virtual runtimes, over the queue.
@@ -97,6 +102,7 @@ pub struct Eevdf {
 struct Entity {
     weight: i128,
     state: State,
+    executed: Span,
     /// Virtual runtime, and deadline.
     vruntime: i128,
     deadline: i128,
@@ -122,6 +128,7 @@ impl Eevdf {
         Eevdf {
             options: *options,
             tasks: Table::new(),
+            reading_clock: Vec::new(),
             queue: Vec::new(),
             weight: 0,
             moment: 0,
@@ -129,6 +136,13 @@ impl Eevdf {
             reschedule: false,
             ticks: Ticks::new(options.tick),
         }
+    }
+
+    /// A task that reads its CPU time all the time (`CLOCK_THREAD_CPUTIME_ID`) once it has executed for `after`: the
+    /// kernel accounts it then, so its slices end when they are used, not at the next tick.
+    pub fn reads_clock(&mut self, task: TaskId, after: Span) {
+        let place = self.reading_clock.partition_point(|(other, _)| *other < task);
+        self.reading_clock.insert(place, (task, after));
     }
 
     /// Whether a virtual runtime is not beyond the average: `vruntime <= V`.
@@ -195,9 +209,17 @@ impl Eevdf {
         self.reschedule |= self.queue.len() > 1;
     }
 
+    /// Whether the running task goes on although another one wakes.
+    fn protects_slice(&self) -> bool {
+        let running = self.running.and_then(|task| self.tasks.get(task));
+        self.options.protects_slices
+            && running.is_some_and(|e| self.is_eligible(e.vruntime) && e.vruntime < e.deadline)
+    }
+
     fn charge(&mut self, task: TaskId, ran: Span) {
         let Some(e) = self.tasks.get_mut(task) else { return };
         let more = i128::from(ran.0) * UNIT / e.weight;
+        e.executed = e.executed + ran;
         e.vruntime += more;
         self.moment += e.weight * more;
     }
@@ -222,6 +244,7 @@ impl Policy for Eevdf {
         let entity = Entity {
             weight: weight(a.nice),
             state: State::Asleep,
+            executed: Span::ZERO,
             vruntime: 0,
             deadline: 0,
             lag: 0,
@@ -271,7 +294,8 @@ impl Policy for Eevdf {
             e.state = State::Runnable;
         }
         self.renew_slice();
-        self.reschedule |= self.running.is_none() || self.earliest_eligible() == Some(task);
+        self.reschedule |= self.running.is_none()
+            || !self.protects_slice() && self.earliest_eligible() == Some(task);
     }
 
     fn block(&mut self, _: Time, task: TaskId, ran: Span) {
@@ -290,6 +314,9 @@ impl Policy for Eevdf {
 
     fn ran(&mut self, _: Time, task: TaskId, ran: Span) {
         self.charge_if_queued(task, ran);
+        if self.running == Some(task) && self.until_reading(task) == Some(Span::ZERO) {
+            self.renew_slice();
+        }
     }
 
     fn timer(&mut self, now: Time) {
@@ -308,7 +335,13 @@ impl Policy for Eevdf {
             self.running = self.schedule();
         }
         self.ticks.run(now, self.running.is_some());
-        self.running.map(|task| Pick { task, until: Time::MAX })
+        let task = self.running?;
+        let until = match self.until_reading(task) {
+            None => Time::MAX,
+            Some(Span::ZERO) => now + self.left(task),
+            Some(ahead) => now + ahead,
+        };
+        Some(Pick { task, until })
     }
 
     fn displace(&mut self, now: Time, _: CpuId) {
@@ -318,6 +351,21 @@ impl Policy for Eevdf {
 }
 
 impl Eevdf {
+    /// Execution until a task begins to read its CPU time; `None` if it never does.
+    fn until_reading(&self, task: TaskId) -> Option<Span> {
+        let place = self.reading_clock.binary_search_by_key(&task, |(task, _)| *task).ok()?;
+        let after = self.reading_clock[place].1;
+        let executed = self.tasks.get(task)?.executed;
+        Some(Span(after.0.saturating_sub(executed.0)))
+    }
+
+    /// Execution until the end of a task's slice.
+    fn left(&self, task: TaskId) -> Span {
+        let left = |e: &Entity| (e.deadline - e.vruntime) * e.weight / UNIT + 1;
+        let left = self.tasks.get(task).map_or(1, left);
+        Span(u64::try_from(left).unwrap_or(1).max(1))
+    }
+
     fn charge_if_queued(&mut self, task: TaskId, ran: Span) {
         if self.tasks.get(task).is_some_and(|e| e.state == State::Runnable) {
             self.charge(task, ran);

@@ -6,15 +6,16 @@
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 use std::fmt;
 
 use laxity_core::{Span, Time};
 use laxity_cpu::{CpuId, Pick, Policy, TaskId};
 use laxity_scenario::cpu::locks::LockProtocol;
 
+use super::buffers::Buffers;
 use super::locks::{Circle, Locks};
-use super::model::{Action, Model};
+use super::model::{Action, FOR_EVER, Model};
 use super::run_record::{Jobs, Log, Recorded, RowSink};
 use super::{Observer, Task, Workload};
 use crate::Control;
@@ -30,6 +31,8 @@ pub struct Machine {
     pub seed: u64,
     /// What scheduling adds to the work of a task after each wake-up.
     pub job_overhead: Span,
+    /// What a switch adds to the work of the task to which a CPU goes, from another task or from idle.
+    pub switch: Span,
     /// What a task does that meets a held lock. Tasks with locks need one CPU.
     pub locks: LockProtocol,
 }
@@ -37,8 +40,8 @@ pub struct Machine {
 impl Machine {
     /// One CPU.
     pub fn single(until: Time, seed: u64) -> Machine {
-        let (job_overhead, locks) = (Span::ZERO, LockProtocol::default());
-        Machine { cpus: 1, until, seed, job_overhead, locks }
+        let locks = LockProtocol::default();
+        Machine { cpus: 1, until, seed, job_overhead: Span::ZERO, switch: Span::ZERO, locks }
     }
 }
 
@@ -137,6 +140,8 @@ const STRIDE: u64 = 4096;
 enum Event {
     Join(u32),
     Wake(u32),
+    /// A running task wakes it.
+    WakeByRunning(u32),
     /// A task that slept for a lock has it.
     Locked(u32),
     Poll(u32),
@@ -162,6 +167,8 @@ struct Actor {
     wakeups: u64,
     /// Whether it sleeps until another wakes it.
     awaits: bool,
+    /// What it does again before all else: it waits for a lock or a buffer.
+    again: Option<Action>,
     /// An event that a poller has not seen.
     unseen: Option<Time>,
     model: Model,
@@ -187,6 +194,10 @@ struct Engine<'a, P, O> {
     posted: u64,
     unseen: usize,
     job_overhead: u64,
+    switch: u64,
+    /// Spin locks that are held.
+    held: BTreeSet<u32>,
+    buffers: Buffers,
     /// `None` when no task has locks.
     locks: Option<Locks>,
 }
@@ -216,6 +227,7 @@ pub fn run<P: Policy, O: Observer>(
         cpu: None,
         wakeups: 0,
         awaits: false,
+        again: None,
         unseen: None,
         model: Model::new(machine.seed, i as u32),
     };
@@ -229,6 +241,9 @@ pub fn run<P: Policy, O: Observer>(
         posted: 0,
         unseen: 0,
         job_overhead: machine.job_overhead.0,
+        switch: machine.switch.0,
+        held: BTreeSet::new(),
+        buffers: Buffers::default(),
         locks,
     };
     for (i, task) in tasks.iter().enumerate() {
@@ -324,7 +339,8 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
             self.observer.ran(from, now, CpuId(cpu as u32), TaskId(executes));
         }
         let actor = &mut self.actors[executes as usize];
-        actor.remaining -= ran.0;
+        // Less than it ran when the lock for which it spins became free at this instant.
+        actor.remaining = actor.remaining.saturating_sub(ran.0);
         let remaining = actor.remaining;
         if self.locks.is_some() && self.book_locks(now, (task, executes), ran) {
             return Ok(());
@@ -346,11 +362,11 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
                 self.policy.block(now, id, ran);
                 self.stop(now, task, Presence::Asleep);
             }
-            Action::Run(_) | Action::Wake(_) => self.policy.ran(now, id, ran),
             Action::Exit => {
                 self.policy.leave(now, id, ran);
                 self.stop(now, task, Presence::Absent);
             }
+            _ => self.policy.ran(now, id, ran),
         }
         Ok(())
     }
@@ -373,9 +389,12 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
         for _ in 0..MOST_STEPS {
             let actor = &mut self.actors[task as usize];
             let observer = &mut *self.observer;
-            let action = actor.model.next(now, &self.tasks[task as usize], |job| {
-                observer.ended(TaskId(task), &job);
-            });
+            let action = match actor.again.take() {
+                Some(action) => action,
+                None => actor.model.next(now, &self.tasks[task as usize], |job| {
+                    observer.ended(TaskId(task), &job);
+                }),
+            };
             match action {
                 Action::Run(0) => {}
                 Action::Sleep(until) if until <= now => {}
@@ -384,7 +403,32 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
                     actor.awaits = true;
                     return Ok(action);
                 }
-                Action::Wake(other) => self.wake_other(now, other),
+                Action::Wake(other) => {
+                    if !self.notify(now, other, task) {
+                        self.store_wakeup(other);
+                    }
+                }
+                Action::Notify(other) => {
+                    self.notify(now, other, task);
+                }
+                Action::Lock(lock) if self.held.insert(lock) => {}
+                Action::Lock(_) => {
+                    (actor.again, actor.remaining) = (Some(action), FOR_EVER);
+                    return Ok(action);
+                }
+                Action::Unlock(lock) => self.unlock(lock),
+                Action::Send(buffer, capacity) => {
+                    let woken = self.buffers.send(buffer, capacity, task);
+                    if !self.passed(now, (task, action), woken) {
+                        return Ok(Action::Await);
+                    }
+                }
+                Action::Receive(buffer) => {
+                    let woken = self.buffers.receive(buffer, task);
+                    if !self.passed(now, (task, action), woken) {
+                        return Ok(Action::Await);
+                    }
+                }
                 Action::Run(length) => {
                     actor.remaining = length;
                     if let Some(locks) = &mut self.locks {
@@ -398,13 +442,49 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
         Err(EngineError::NoProgress { task: TaskId(task), at: now })
     }
 
-    /// A task wakes another, now or for its next sleep of that kind.
-    fn wake_other(&mut self, now: Time, other: TaskId) {
-        let Some(actor) = self.actors.get_mut(other.index()) else { return };
-        if std::mem::take(&mut actor.awaits) {
-            self.post(now, Event::Wake(other.0));
-        } else {
+    /// Wakes a task that waits for others; says whether it did.
+    fn notify(&mut self, now: Time, other: TaskId, waker: u32) -> bool {
+        let runs = self.actors[waker as usize].presence == Presence::Runnable;
+        let actor = self.actors.get_mut(other.index());
+        let waited = actor.is_some_and(|actor| std::mem::take(&mut actor.awaits));
+        if waited {
+            let wake = if runs { Event::WakeByRunning } else { Event::Wake };
+            self.post(now, wake(other.0));
+        }
+        waited
+    }
+
+    /// A wake-up for a task's next sleep of that kind.
+    fn store_wakeup(&mut self, task: TaskId) {
+        if let Some(actor) = self.actors.get_mut(task.index()) {
             actor.wakeups += 1;
+        }
+    }
+
+    /// A task passes a message, which wakes others, or sleeps until it can; says whether it passed one.
+    fn passed(
+        &mut self,
+        now: Time,
+        (task, action): (u32, Action),
+        woken: Option<Vec<u32>>,
+    ) -> bool {
+        let Some(woken) = woken else {
+            let actor = &mut self.actors[task as usize];
+            (actor.again, actor.awaits) = (Some(action), true);
+            return false;
+        };
+        for other in woken {
+            self.notify(now, TaskId(other), task);
+        }
+        true
+    }
+
+    /// Those that spin for a lock try again when they run next.
+    fn unlock(&mut self, lock: u32) {
+        self.held.remove(&lock);
+        for actor in self.actors.iter_mut().filter(|actor| actor.again == Some(Action::Lock(lock)))
+        {
+            actor.remaining = 0;
         }
     }
 
@@ -435,7 +515,8 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
     fn happen(&mut self, now: Time, event: Event) -> Result<(), EngineError> {
         match event {
             Event::Join(task) => self.join(now, task),
-            Event::Wake(task) => return self.wake(now, task),
+            Event::Wake(task) => return self.wake(now, task, P::wake),
+            Event::WakeByRunning(task) => return self.wake(now, task, P::wake_by_running),
             Event::Locked(task) => {
                 let actor = &mut self.actors[task as usize];
                 if actor.presence == Presence::Locking {
@@ -483,27 +564,32 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
         }
     }
 
-    fn wake(&mut self, now: Time, task: u32) -> Result<(), EngineError> {
+    fn wake(
+        &mut self,
+        now: Time,
+        task: u32,
+        report: fn(&mut P, Time, TaskId),
+    ) -> Result<(), EngineError> {
         if self.actors[task as usize].presence != Presence::Asleep {
             return Ok(());
         }
         match self.step(now, task)? {
-            Action::Run(_) | Action::Wake(_) => {
-                let actor = &mut self.actors[task as usize];
-                actor.presence = Presence::Runnable;
-                actor.remaining = actor.remaining.saturating_add(self.job_overhead);
-                self.observer.woke(now, TaskId(task));
-                self.policy.wake(now, TaskId(task));
-                if let Workload::Poller { gap } = &self.tasks[task as usize].workload {
-                    let after = self.actors[task as usize].model.gap(gap);
-                    self.post(now + after, Event::Poll(task));
-                }
-            }
             Action::Sleep(until) => self.post(until, Event::Wake(task)),
             Action::Await => {}
             Action::Exit => {
                 self.policy.leave(now, TaskId(task), Span::ZERO);
                 self.stop(now, task, Presence::Absent);
+            }
+            _ => {
+                let actor = &mut self.actors[task as usize];
+                actor.presence = Presence::Runnable;
+                actor.remaining = actor.remaining.saturating_add(self.job_overhead);
+                self.observer.woke(now, TaskId(task));
+                report(self.policy, now, TaskId(task));
+                if let Workload::Poller { gap } = &self.tasks[task as usize].workload {
+                    let after = self.actors[task as usize].model.gap(gap);
+                    self.post(now + after, Event::Poll(task));
+                }
             }
         }
         Ok(())
@@ -523,6 +609,10 @@ impl<P: Policy, O: Observer> Engine<'_, P, O> {
             }
             if before.map(|r| r.executes) != executes {
                 self.observer.dispatched(now, CpuId(cpu as u32), executes.map(TaskId));
+                if let Some(executes) = executes {
+                    let actor = &mut self.actors[executes as usize];
+                    actor.remaining = actor.remaining.saturating_add(self.switch);
+                }
             }
             self.running[cpu] = None;
             let (Some(Pick { task, until }), Some(executes)) = (pick, executes) else { continue };

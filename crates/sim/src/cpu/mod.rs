@@ -4,6 +4,7 @@
 //! collects shares, response times, tardiness and gaps, [`Recording`] the schedule itself. A pair
 //! of observers is one.
 
+mod buffers;
 mod charged_run;
 mod cost;
 mod engine;
@@ -19,6 +20,7 @@ mod simulate;
 mod source;
 pub mod summary;
 mod task;
+pub mod workloads;
 
 pub use charged_run::ChargedRun;
 pub use cost::Cost;

@@ -19,6 +19,16 @@ pub(super) enum Action {
     Await,
     /// Wakes another and continues.
     Wake(TaskId),
+    /// Wakes another, if it waits now, and continues.
+    Notify(TaskId),
+    /// Writes a message to a buffer of some capacity and continues.
+    Send(u32, u32),
+    /// Reads one.
+    Receive(u32),
+    /// Takes a spin lock and continues.
+    Lock(u32),
+    /// Gives it back and continues.
+    Unlock(u32),
     /// Ends.
     Exit,
 }
@@ -27,7 +37,7 @@ pub(super) enum Action {
 const MOST_TIMERS: usize = 1 << 16;
 
 /// Longer than any run.
-const FOR_EVER: u64 = u64::MAX / 4;
+pub(super) const FOR_EVER: u64 = u64::MAX / 4;
 
 #[derive(Clone, Debug)]
 pub(super) struct Model {
@@ -112,6 +122,11 @@ impl Model {
                     }
                     Step::Await => Action::Await,
                     Step::Wake(other) => Action::Wake(other),
+                    Step::Notify(other) => Action::Notify(other),
+                    Step::Send { buffer, capacity } => Action::Send(buffer, capacity),
+                    Step::Receive(buffer) => Action::Receive(buffer),
+                    Step::SpinLock(lock) => Action::Lock(lock),
+                    Step::SpinUnlock(lock) => Action::Unlock(lock),
                 }
             }
         }

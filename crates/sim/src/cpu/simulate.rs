@@ -209,7 +209,8 @@ fn clustered(
 fn machine(scenario: &CpuScenario, seed: u64, duration: Span) -> Machine {
     let job_overhead = scenario.overheads.of_job(&scenario.cpu);
     let locks = scenario.locks.protocol;
-    Machine { cpus: scenario.cpu.cpus, until: Time(duration.0), seed, job_overhead, locks }
+    let cpus = scenario.cpu.cpus;
+    Machine { cpus, job_overhead, locks, ..Machine::single(Time(duration.0), seed) }
 }
 
 /// The tasks with reservations as policies admit them: each budget enlarged by what scheduling costs a job.

@@ -98,6 +98,21 @@ pub enum Step {
     Await,
     /// Wake a task that waits in [`Step::Await`], or will.
     Wake(TaskId),
+    /// Wake a task that waits in [`Step::Await`] now; no effect on any other.
+    Notify(TaskId),
+    /// Write a message to a buffer of so many; sleep while it is full.
+    Send {
+        /// The buffer's number.
+        buffer: u32,
+        /// Messages that it can hold.
+        capacity: u32,
+    },
+    /// Read a message of a buffer; sleep while there is none.
+    Receive(u32),
+    /// Take a lock, and compute until it is free. Right after a sleep it is taken at the wake-up, before the task runs.
+    SpinLock(u32),
+    /// Give it back. Who spins for it takes it when it runs next, in no other order.
+    SpinUnlock(u32),
 }
 
 /// A random length of time.
