@@ -5,6 +5,7 @@
 //! laxity-compare-cpu plan full|short BEGINNINGS     what each machine runs: FOLDER SCHEDULER BEGINNING CALL...
 //! laxity-compare-cpu read full|short BEGINNINGS RESULTS    all results: JSON, tables, page
 //! laxity-compare-cpu live BEGINNINGS RESULTS KERNEL DATE   what goes beside the papers' experiments
+//! laxity-compare-cpu simulate     rows of docs/results/cpu-compare.md, simulated beside live, as Markdown
 //! ```
 //!
 //! A machine with another beginning waits for longer before its first test, so that all that follows comes at other
@@ -18,6 +19,7 @@ mod live;
 mod plan;
 mod report;
 mod runs;
+mod simulated;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -44,7 +46,11 @@ fn main() -> ExitCode {
                 print!("{}", live::sheet(&all, kernel, date));
                 true
             }),
-        _ => Err("laxity-compare-cpu plan|read|live ...".into()),
+        ["simulate"] => simulated::rows(|_, _| true).map(|rows| {
+            print!("{}", simulated::markdown(&rows));
+            true
+        }),
+        _ => Err("laxity-compare-cpu plan|read|live|simulate ...".into()),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

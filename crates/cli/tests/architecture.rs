@@ -44,7 +44,7 @@ const ARROWS: &[(&str, &str)] = &[
     ),
     ("compare-link", "core kernel link scenario traffic sim report"),
     ("compare-internet", "report sim trace"),
-    ("compare-cpu", "report"),
+    ("compare-cpu", "core cpu kernel report sim"),
     ("compare-media", "core dwcs media"),
     ("tools-kernel", "core cpu kernel link scenario"),
     ("python", "core curve link dwcs cpu results scenario traffic sim analysis report sweep"),
