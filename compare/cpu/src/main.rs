@@ -29,6 +29,12 @@ use std::process::ExitCode;
 use crate::plan::{Group, Test, is_laxity};
 use crate::runs::{Metric, Output, Run};
 
+const USAGE: &str = "\
+usage: laxity-compare-cpu plan full|short BEGINNINGS
+       laxity-compare-cpu read full|short BEGINNINGS RESULTS
+       laxity-compare-cpu live BEGINNINGS RESULTS KERNEL DATE
+       laxity-compare-cpu simulate";
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -50,7 +56,11 @@ fn main() -> ExitCode {
             print!("{}", simulated::markdown(&rows));
             true
         }),
-        _ => Err("laxity-compare-cpu plan|read|live|simulate ...".into()),
+        ["--help"] => {
+            println!("{USAGE}");
+            Ok(true)
+        }
+        _ => Err(USAGE.into()),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

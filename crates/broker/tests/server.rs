@@ -369,7 +369,8 @@ fn the_socket_replaces_stale_sockets_only() {
     assert_eq!(fs::read(&path).expect("a file"), b"precious");
 }
 
-/// Two servers of one scheduler grant to one user at once, each within the share: a server that sees the other's takes its own grant back.
+/// Two servers of one scheduler grant to one user at once, each within the share: a server that finds the share exceeded
+/// after its grant takes the grant back.
 ///
 /// Fails when the share is not checked again after a grant.
 #[test]

@@ -1,15 +1,15 @@
 //! The tests of the default and of EEVDF in the simulator, beside what was measured live: a change of a policy can be
 //! tried in seconds.
 
+mod models;
 mod programs;
-mod tests;
 
 // The programs draw from it too.
 #[path = "../../../../crates/kernel/tests/support/random.rs"]
 #[allow(dead_code)] // others draw more kinds of numbers
 mod random;
 
-use tests::{films, hackbench, interactive, poll, schbench};
+use models::{films, hackbench, interactive, poll, schbench};
 
 /// A scheduler of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

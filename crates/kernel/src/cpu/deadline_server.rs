@@ -105,9 +105,8 @@ mod kernel {
         })
     }
 
-    /// Returns the servers of online CPUs to what the kernel starts with. Those of offline CPUs keep their size until the
-    /// next reservation there or the next start: kernels refuse to change them, and a division by zero there was mended
-    /// lately only.
+    /// Returns the servers of online CPUs to what the kernel starts with. Those of offline CPUs, which a kernel may refuse
+    /// to change, keep their size until the next reservation there or the next start.
     pub(in crate::cpu) fn reset() {
         for cpu in system::online().unwrap_or_default() {
             size(cpu, &[], Share::ZERO);

@@ -111,7 +111,7 @@ pub enum Step {
     Receive(u32),
     /// Take a lock, and compute until it is free. Right after a sleep it is taken at the wake-up, before the task runs.
     SpinLock(u32),
-    /// Give it back. Who spins for it takes it when it runs next, in no other order.
+    /// Give it back. Of the tasks that spin for it, the first to run takes it.
     SpinUnlock(u32),
 }
 

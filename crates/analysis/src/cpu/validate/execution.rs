@@ -15,7 +15,7 @@ struct Part {
 }
 
 impl Execution {
-    /// Of so many tasks. Where slices of a task overlap, which no record that is legal has, each counts.
+    /// Of tasks numbered below `tasks`. Slices of a task that overlap, as in no legal record, each count.
     pub(super) fn new(tasks: usize, mut slices: Vec<RunSlice>) -> Execution {
         slices.sort_by_key(|slice| (slice.from, slice.to));
         let mut all = vec![Vec::new(); tasks];

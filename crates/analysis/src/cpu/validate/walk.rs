@@ -51,6 +51,7 @@ struct Walk<'a> {
     higher: Vec<HigherClass>,
     /// By task: the end of the last job that they delayed.
     delayed_until: Vec<Option<Time>>,
+    /// Of live runs, once overlaps are cut.
     execution: Execution,
     found: CpuValidation,
 }

@@ -1,5 +1,5 @@
-//! The tests, with parameters from the programs' sources and from measurements that docs/results/cpu-compare.md names. The
-//! one that comes from a row of the table, [`MESSAGE`], makes that row a calibration.
+//! A model of each test, with parameters from the programs' sources and from measurements that docs/results/cpu-compare.md
+//! names. The one that comes from a row of the table, [`MESSAGE`], makes that row a calibration.
 
 use std::ops::RangeInclusive;
 
