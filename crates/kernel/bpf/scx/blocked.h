@@ -66,23 +66,36 @@ LX_INLINE u32 lx_check_blocked(struct lx_cpu *c, u32 slot, u64 now)
 	return 1;
 }
 
+enum { LX_NOT_BLOCKED, LX_WAS_BLOCKED, LX_WAS_BLOCKED_WITH_REQUEST };
+
 /* The same for a task that may be on another CPU, where a change of attributes dequeues it for a
  * moment. */
 LX_GLOBAL_FN u32 lx_check_blocked_off_cpu(struct lx_cpu *c __arg_nonnull, u32 slot, u64 now)
 {
 	const struct lx_task *t = lx_task_at(slot);
 
-	return t && t->task_addr && !lx_task_struct(t)->on_cpu && lx_check_blocked(c, slot, now);
+	if (!t || !t->task_addr || lx_task_struct(t)->on_cpu || !lx_check_blocked(c, slot, now))
+		return LX_NOT_BLOCKED;
+	return t->pending ? LX_WAS_BLOCKED_WITH_REQUEST : LX_WAS_BLOCKED;
 }
 
-/* Requires the lock. Removes blocked tasks from the head of the run state. */
+/* Requires the lock. Removes blocked tasks from the head of the run state, and carries out requests for
+ * them. */
 LX_INLINE void lx_update_blocked(struct lx_cpu *c, u64 now)
 {
-	u32 i;
+	u32 i, slot, found;
 
-	for (i = lx_zero; i <= LX_MAX_LOCAL && can_loop; i += 1 + lx_zero)
-		if (c->run.current == LX_NONE || !lx_check_blocked_off_cpu(c, c->run.current, now))
+	for (i = lx_zero; i <= LX_MAX_LOCAL && can_loop; i += 1 + lx_zero) {
+		slot = c->run.current;
+		if (slot == LX_NONE)
 			break;
+		found = lx_check_blocked_off_cpu(c, slot, now);
+		if (found == LX_NOT_BLOCKED)
+			break;
+		/* Here, since calls nest at most eight deep. */
+		if (found == LX_WAS_BLOCKED_WITH_REQUEST)
+			lx_apply_unless_runs(c, slot, now);
+	}
 }
 
 /* Removes a task that the run state holds although the local DSQ is empty. Returns its slot if it has

@@ -57,13 +57,16 @@ LX_INLINE u32 lx_pid_for_caller(u32 pid)
 	return its.space == own.space ? its.nr : 0;
 }
 
-/* Requires the lock. Parked tasks must not resume without a decision; makes the CPU reschedule. */
-LX_INLINE void lx_drain_local(struct lx_cpu *c)
+/* Requires the lock. Makes the CPU call `dispatch`: no task on the local DSQ may start without it. A kick
+ * has no effect while a higher class has the CPU, and only ends idling while a task is about to start; so
+ * the timer kicks again, and each later decision does. */
+LX_INLINE void lx_reschedule(struct lx_cpu *c, u64 now)
 {
-	if (c->run.nr_local) {
-		lx_run_drain(&c->run);
-		scx_bpf_kick_cpu(c->cpu, SCX_KICK_PREEMPT);
-	}
+	now = lx_max(now, c->clock);
+	lx_run_drain(&c->run);
+	lx_run_pick(&c->run, LX_NONE);
+	lx_arm_poll(c, now);
+	scx_bpf_kick_cpu(c->cpu, SCX_KICK_PREEMPT);
 }
 
 /* Moves a waiting or blocked task now, a running one as soon as it stops. */
@@ -80,19 +83,11 @@ LX_INLINE void lx_move_now(struct lx_task *t, u32 slot)
 	if (!machine.has_run_hooks)
 		lx_update_blocked(c, lx_max(now, c->clock));
 	runs = lx_apply_unless_runs(c, slot, now);
-	if (runs) {
-		lx_drain_local(c);
-		/* While a higher class has the CPU the kick has no effect. Each later decision asks
-		 * for a switch again. */
-		if (c->run.current == slot)
-			lx_run_pick(&c->run, LX_NONE);
-		lx_request_preempt(c);
-	}
+	if (runs)
+		lx_reschedule(c, now);
 	lx_unlock(&c->lock);
-	if (runs) {
-		scx_bpf_kick_cpu(c->cpu, SCX_KICK_PREEMPT);
+	if (runs)
 		return;
-	}
 	c = lx_lock_home(t);
 	if (!c)
 		return;
@@ -102,8 +97,9 @@ LX_INLINE void lx_move_now(struct lx_task *t, u32 slot)
 		lx_on_wake(c, now, slot);
 	}
 	lx_decide(c, now, &o);
+	if (o.preempt)
+		lx_reschedule(c, now);
 	lx_unlock(&c->lock);
-	lx_kick_on_preempt(&o);
 }
 
 /* Assigns a task to a reservation if it still exists; its slot may belong to another task by
@@ -184,7 +180,7 @@ LX_INLINE u32 lx_reserve_for(const struct lx_request *q, struct task_struct *p, 
 	r->inherit = q->inherit;
 	r->pid = p->pid;
 	r->owner = q->owner;
-	lx_drain_local(c);
+	lx_reschedule(c, now);
 	lx_unlock(&c->lock);
 	if (!lx_bind_task(p, t, number)) {
 		lx_reservation_cancel(number);
@@ -323,16 +319,13 @@ LX_INLINE u32 lx_change_cpu(u32 cpu)
 {
 	struct lx_cpu *c = lx_cpu(cpu);
 	u64 now = bpf_ktime_get_ns();
-	struct lx_decision o;
 
 	if (!c || !lx_lock(&c->lock))
 		return 0;
 	now = lx_charge_current(c, now);
 	lx_change_policy(&c->servers, now, &setup.rules);
-	lx_decide(c, now, &o);
-	lx_drain_local(c);
+	lx_reschedule(c, now);
 	lx_unlock(&c->lock);
-	lx_kick_on_preempt(&o);
 	return 1;
 }
 

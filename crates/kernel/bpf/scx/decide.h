@@ -77,6 +77,12 @@ LX_INLINE u64 lx_server_runtime(const struct lx_cpu *c)
 	return left > LX_HIGHER_CLASS_POLL_NS ? (u64)left : LX_HIGHER_CLASS_POLL_NS;
 }
 
+/* Requires the lock. Sets the timer for a kick that may be lost. */
+LX_INLINE void lx_arm_poll(struct lx_cpu *c, u64 now)
+{
+	lx_arm_timer(c, now, lx_min(c->due, now + LX_HIGHER_CLASS_POLL_NS));
+}
+
 /* Last step under the lock: picks a server and arms the timer. */
 LX_INLINE void lx_decide(struct lx_cpu *c, u64 now, struct lx_decision *o)
 {
@@ -130,6 +136,11 @@ LX_INLINE void lx_decide(struct lx_cpu *c, u64 now, struct lx_decision *o)
 	if (c->run.nr_local)
 		due = lx_due_with_local(c, now, due,
 					lx_run_decide(&c->run, o->slot, o->preempt));
+	/* The CPU has to call `dispatch`, and a kick may be lost. */
+	if (c->run.drain_local) {
+		o->preempt = 1;
+		due = lx_min(due, now + LX_HIGHER_CLASS_POLL_NS);
+	}
 	lx_arm_timer(c, now, due);
 }
 

@@ -5,6 +5,7 @@
 #ifndef LAXITY_SCX_DISPATCH_H
 #define LAXITY_SCX_DISPATCH_H
 
+#include "limits.h"
 #include "state.h"
 
 /* Take and drop the reference to a task that waits in the servers. */
@@ -47,6 +48,9 @@ LX_INLINE int lx_dispatch_task(struct lx_task *t, u32 cpu, u64 slice)
 	if (!p)
 		return 0;
 	coming = machine.cpus > 1 ? lx_enqueue_seq(p) : 0;
+	/* It was enqueued elsewhere since it was picked. */
+	if (machine.cpus > 1 && READ_ONCE(t->home_cpu) != cpu)
+		slice = LX_UNCHARGED_SLICE_NS;
 	if (machine.cpus > 1 && !bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
 		queue = SCX_DSQ_LOCAL_ON | scx_bpf_task_cpu(p);
 	scx_bpf_dsq_insert(p, queue, slice, 0);

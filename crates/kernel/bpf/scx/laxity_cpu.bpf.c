@@ -191,10 +191,12 @@ void laxity_enqueue(u64 *ctx)
 	} else {
 		lx_task_hold(t, p);
 		t->queued = 1;
-		if (lx_overtakes_local(c, slot))
+		if (lx_overtakes_local(c, slot)) {
 			lx_run_drain(&c->run);
+			lx_arm_poll(c, c->clock);
+		}
 		o.preempt |= c->run.drain_local;
-		if (o.preempt && !lx_is_preempted(c, p, flags))
+		if (o.preempt)
 			lx_request_preempt(c);
 	}
 	lx_unlock(&c->lock);
@@ -230,8 +232,15 @@ void laxity_dequeue(u64 *ctx)
 	struct task_struct *p = (void *)ctx[0];
 	struct lx_task *t = lx_task_of(p, NULL);
 
-	if (t && READ_ONCE(t->queued))
+	if (t && READ_ONCE(t->queued)) {
 		lx_task_blocks(p);
+		/* The task that has the CPU was enqueued and taken back, and goes on. Without a slice
+		 * it is enqueued again, or seen by `dispatch`, where it stops next. */
+		if (p->on_cpu) {
+			lx_set_slice(p, 0);
+			scx_bpf_kick_cpu(lx_cpu_of(p), SCX_KICK_PREEMPT);
+		}
+	}
 	if (machine.cpus > 1)
 		lx_kick_if_offline(scx_bpf_task_cpu(p));
 }
@@ -263,6 +272,9 @@ LX_GLOBAL_FN u32 lx_pick_next(u32 cpu, struct lx_prev *last __arg_nonnull)
 					lx_decision_time(c, last->runnable ? 0 : last->exec_start));
 	else
 		now = lx_pick_time(c, last);
+	/* Without run hooks, lx_charge_prev has done this. */
+	if (machine.has_run_hooks)
+		lx_run_drained(&c->run);
 	lx_process_due(c, now);
 	lx_decide(c, now, &o);
 	slot = o.slot;
@@ -417,10 +429,13 @@ void laxity_disable(u64 *ctx)
 
 	if (!t)
 		return;
-	if (lx_is_priority_boosted(p))
-		lx_task_blocks(p);
-	else
+	if (!lx_is_priority_boosted(p)) {
 		lx_task_exit(t, slot);
+		return;
+	}
+	lx_task_blocks(p);
+	if (t->pending)
+		lx_apply_pending(slot, bpf_ktime_get_ns());
 }
 
 SEC("struct_ops/exit_task")

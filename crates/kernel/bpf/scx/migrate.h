@@ -129,15 +129,15 @@ LX_GLOBAL_FN u32 lx_apply_pending(u32 slot, u64 now)
 	return 0;
 }
 
-/* The same for a requester, unless the task is in the run state of its CPU or picked there: in one hold
- * of the lock, since it may be picked at any time. Returns true if it is. */
+/* The same for a requester, unless the task is in the run state of its CPU, or dispatched there and about
+ * to start: in one hold of the lock, since it may be picked at any time. Returns true if it is. */
 LX_GLOBAL_FN u32 lx_apply_unless_runs(struct lx_cpu *c __arg_nonnull, u32 slot, u64 now)
 {
 	struct lx_task *t = lx_task_at(slot);
 
 	if (!t)
 		return 0;
-	if (lx_run_contains(&c->run, slot) || c->run.next == slot)
+	if (lx_run_contains(&c->run, slot) || (c->run.next == slot && !READ_ONCE(t->queued)))
 		return 1;
 	if (t->pending)
 		lx_apply_locked(c, t, slot, now);

@@ -13,15 +13,18 @@
 LX_INLINE int lx_starts(u32 cpu, const struct task_struct *p)
 {
 	struct lx_cpu *c = lx_cpu(cpu);
+	const struct lx_task *t;
 	int as_chosen;
 
 	if (!c || !lx_lock(&c->lock))
 		return 0;
 	if (lx_slot_is_task(c->ksoftirqd, p))
 		c->ksoftirqd = LX_NONE;
-	/* A timer that fired in between had no effect, since the kernel was about to switch. */
+	/* A timer that fired in between had no effect, since the kernel was about to switch; nor had the
+	 * kick of a request. */
+	t = lx_task_at(c->run.next);
 	as_chosen = lx_slot_is_task(c->run.next, p) && lx_member(c->run.next)->runnable &&
-		    READ_ONCE(c->armed);
+		    READ_ONCE(c->armed) && t && !t->pending;
 	if (as_chosen) {
 		c->clock = lx_max(lx_decision_time(c, p->se.exec_start), c->clock);
 		lx_run_start(&c->run, c->run.next);
@@ -84,13 +87,15 @@ void laxity_running(u64 *ctx)
 	c = lx_lock_home(t);
 	if (!c)
 		return;
-	/* Its reservation is on another CPU, so it is not charged. It may have been moved there while a
-	 * higher class had this one. Its slice is not renewed, which would let it stay for ever where that
-	 * class comes often. */
+	/* Its reservation is on another CPU, so it is not charged. It was moved there while a higher class
+	 * had this one, and leaves now, or may not migrate. Its slice is not renewed, which would let it stay
+	 * for ever where that class comes often. */
 	if (c->cpu != cpu) {
 		lx_unlock(&c->lock);
 		if (p->scx.slice > LX_UNCHARGED_SLICE_NS)
 			lx_set_slice(p, LX_UNCHARGED_SLICE_NS);
+		if (!lx_is_migration_disabled(p))
+			scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 		return;
 	}
 	now = lx_charge_current(c, now);

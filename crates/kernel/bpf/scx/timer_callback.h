@@ -19,12 +19,16 @@ LX_INLINE int lx_higher_class_runs(const struct lx_cpu *c)
 	       !lx_task_struct(t)->on_cpu;
 }
 
-/* Requires the lock. A waking task should preempt the CPU. While a higher class runs, a kick has no
- * effect, and the task below would resume without a decision; so the timer kicks again. */
+/* Requires the lock. A waiting task should preempt the CPU. While a higher class runs, a kick has no
+ * effect, and the task below would resume without a decision; so the timer kicks again. A kick that
+ * arrives before the picked task has started has no effect either; with run hooks, there is a decision
+ * then unless it is the picked one. */
 LX_GLOBAL_FN u32 lx_request_preempt(struct lx_cpu *c __arg_nonnull)
 {
+	if (machine.has_run_hooks && c->run.next != c->run.current)
+		lx_run_pick(&c->run, LX_NONE);
 	if (lx_higher_class_runs(c))
-		lx_arm_timer(c, c->clock, lx_min(c->due, c->clock + LX_HIGHER_CLASS_POLL_NS));
+		lx_arm_poll(c, c->clock);
 	return 0;
 }
 
@@ -62,7 +66,9 @@ LX_INLINE u32 lx_timer_check_local(struct lx_cpu *c)
 	if (lx_process_due(c, now) && c->run.nr_local && lx_local_queue_overtaken(c))
 		lx_run_drain(&c->run);
 	lx_decide(c, now, &o);
-	o.preempt |= c->run.drain_local;
+	/* A timer that kicks again must not find that it is needed later. */
+	if (o.preempt)
+		c->due = lx_min(c->due, now + LX_HIGHER_CLASS_POLL_NS);
 	lx_unlock(&c->lock);
 	/* The kernel may be about to switch. */
 	return o.preempt || (now > since + LX_HIGHER_CLASS_POLL_NS && lx_higher_class_runs(c));

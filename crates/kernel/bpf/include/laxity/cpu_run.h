@@ -50,7 +50,7 @@ struct lx_cpu_run {
 	u32 next;
 	/* Tasks parked on the local DSQ; the last one runs next. */
 	u32 nr_local;
-	/* Parked tasks must not resume by themselves: the CPU has to call `dispatch`. */
+	/* The CPU has to call `dispatch`: parked tasks must not resume by themselves. */
 	u32 drain_local;
 	u32 local_queue[LX_MAX_LOCAL];
 };

@@ -124,7 +124,9 @@ LX_INLINE u64 lx_next_release(struct lx_servers *q, struct lx_server *s, u64 at,
 		return lx_max(at, lx_min(lx_max(q->share_raised_at, s->share_raised_at), now));
 	if (s->kind != LX_HARD || lost < s->period)
 		return at;
-	lx_note_deadline_miss(q, s, lost / lx_max(s->period, 1), lost);
+	/* The first release is the end of no period. */
+	if (s->period)
+		lx_note_deadline_miss(q, s, lost / s->period, lost);
 	return now;
 }
 

@@ -1,0 +1,98 @@
+//! The programs of the CPU scheduler themselves, in user space beside a model of the kernel
+//! (`headers/cpu_programs.c`), keep their promises whatever happens when.
+
+#[path = "support/headers.rs"]
+mod headers;
+
+use laxity_core::Span;
+use laxity_cpu::{bebs, bebs_credit, berate};
+use laxity_kernel::cpu::CpuRules;
+
+/// A machine, and the sequences of events to run on it.
+#[derive(Clone, Copy)]
+struct Search {
+    cpus: u32,
+    run_hooks: bool,
+    deadline_server: bool,
+    /// Sequences, and the events of each; all sequences of `sequences` events if that is zero.
+    sequences: u32,
+    events: u32,
+}
+
+const MACHINE: Search =
+    Search { cpus: 2, run_hooks: false, deadline_server: false, sequences: 4000, events: 80 };
+
+/// The policies of the command, with budgets that make many events in a short time.
+fn policies() -> [CpuRules; 3] {
+    let ms = Span::from_millis;
+    let credit = bebs_credit::new(&bebs_credit::Options {
+        slice: ms(3),
+        wakeup_granularity: ms(1),
+        ..bebs_credit::Options::default()
+    });
+    let rules = |rules| CpuRules::new(rules).expect("rules that the kernel runs");
+    [
+        rules(credit.rules()),
+        rules(bebs::new(&bebs::Options::default()).rules()),
+        CpuRules::berate(&berate::Options::default()).expect("options that the kernel has"),
+    ]
+}
+
+/// Runs the sequences. Returns how often each kind of event happened, in the order of the driver, and last
+/// how many happened within a program; `None` where there is no C compiler.
+fn search(rules: &CpuRules, search: &Search) -> Option<Vec<u64>> {
+    let Search { cpus, run_hooks, deadline_server, sequences, events } = *search;
+    let numbers = [cpus, run_hooks.into(), deadline_server.into(), 1, sequences, events, 0];
+    let mut input = rules.image();
+    input.extend(numbers.iter().flat_map(|n| n.to_ne_bytes()));
+    let lines = headers::ask("cpu_programs.c", input)?;
+    let [line] = &lines[..] else { panic!("{lines:?}") };
+    assert!(!line.starts_with('E'), "{line}");
+    eprintln!("{line}");
+    let words: Vec<&str> = line.split_whitespace().collect();
+    Some(words.iter().skip(1).step_by(2).map(|n| n.parse().expect("a number")).collect())
+}
+
+/// Sequences of 80 random events: wake-ups, blocks, a higher class, requests, changes of rules and of
+/// attributes, exits, kicks that arrive late, and another such event within a program.
+///
+/// No reservation gets less than its budget in a period; no deadline is missed; the reservation that is
+/// first runs; a request is carried out within 120 us unless a higher class has the CPU; no task, reference
+/// or bandwidth is lost; no CPU idles while a task waits; no clock goes back; no lock is held.
+///
+/// Fails when a request does not ask for `dispatch`, asks once only, or is not carried out as its task
+/// blocks, stops, is enqueued or is found to have blocked; when a decision while `dispatch` is asked for
+/// sets the timer for later; when a task whose attributes changed while it ran keeps its slice, or its CPU
+/// is not kicked; when a waiting task that is first asks once only, before the picked one has started; when
+/// a task that was moved while a higher class had its CPU is not kicked off it; when the first release of a
+/// reservation counts as a missed deadline.
+#[test]
+fn promises_are_kept_in_random_sequences() {
+    for rules in policies() {
+        for run_hooks in [false, true] {
+            for (cpus, deadline_server) in [(1, false), (2, false), (2, true)] {
+                let machine = Search { cpus, run_hooks, deadline_server, ..MACHINE };
+                let Some(happened) = search(&rules, &machine) else { return };
+                let (within, kinds) = happened.split_last().expect("a number");
+                assert!(kinds.iter().all(|n| *n > 100), "{happened:?}: some never happen");
+                assert!(cpus == 1 || *within > 1000, "{happened:?}: few happen within a program");
+            }
+        }
+    }
+}
+
+/// All sequences of two events from five states, and all single events with every other event within them
+/// at each of five instants.
+///
+/// Fails when a task that is taken from another CPU, and enqueued there again before its `dispatch` ends,
+/// keeps its slice; when a request does not ask for `dispatch`, or is not carried out as its task stops.
+#[test]
+fn promises_are_kept_in_all_short_sequences() {
+    for rules in policies() {
+        for run_hooks in [false, true] {
+            let machine = Search { run_hooks, sequences: 2, events: 0, ..MACHINE };
+            let Some(happened) = search(&rules, &machine) else { return };
+            assert!(happened.iter().sum::<u64>() > 100_000, "{happened:?}");
+        }
+    }
+}
