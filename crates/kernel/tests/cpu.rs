@@ -407,6 +407,14 @@ fn three_of_four_cpus_go_offline_and_online() {
     cpus_go_offline_and_online(3);
 }
 
+/// Fails when the timer of an offline CPU goes on asking for it: 19,300 kicks a second.
+#[test]
+fn an_offline_cpu_leaves_the_others_alone() {
+    let Some(text) = run("offline.sh", &[], &["--smp", "2"]) else { return };
+    assert!(number(&text, "kicks", "a_second") < 3000, "{text}");
+    assert!(text.ends_with("kernel content\n"), "{text}");
+}
+
 /// Thousands of changes: threads and processes start and end, migrate, change their weights, switch
 /// to the kernel's real-time class and back, while policies change. Every thread ends, and the
 /// kernel reports nothing.

@@ -98,6 +98,11 @@ static int lx_timer_fired(void *map, u32 *key, struct bpf_timer *timer)
 	due = READ_ONCE(c->due);
 	if (due == LX_NEVER)
 		return 0;
+	/* Another CPU has the timer now. No decision moves it any more. */
+	if (lx_is_offline(c)) {
+		lx_kick_active_cpus();
+		return 0;
+	}
 	if (due > now + LX_MIN_DELAY_NS) {
 		WRITE_ONCE(c->armed, due);
 		/* Another CPU may have set an earlier time meanwhile. */
@@ -128,10 +133,7 @@ static int lx_timer_fired(void *map, u32 *key, struct bpf_timer *timer)
 		WRITE_ONCE(c->armed, again);
 		bpf_timer_start(timer, again, BPF_F_TIMER_ABS);
 	}
-	if (lx_is_offline(c))
-		lx_kick_active_cpus();
-	else
-		scx_bpf_kick_cpu(*key, SCX_KICK_PREEMPT);
+	scx_bpf_kick_cpu(*key, SCX_KICK_PREEMPT);
 	return 0;
 }
 

@@ -204,16 +204,16 @@ static int renew(u32 cpu, u32 task, unsigned long allowed)
 	allowed &= (1UL << nr_cpus) - 1;
 	if (h->state != HOST_ALIVE)
 		return 0;
-	/* It may come to any run queue. */
-	for (k = 0; k < nr_cpus; k++)
-		if (host.cpu[k].locked)
-			return 0;
 	if (!allowed) {
-		if (!is_runnable(task))
+		if (!is_runnable(task) || host.cpu[h->p.thread_info.cpu].locked)
 			return 0;
 		host_renew(task, cpu, h->allowed.bits[0]);
 		return 1;
 	}
+	/* It may come to any run queue. */
+	for (k = 0; k < nr_cpus; k++)
+		if (host.cpu[k].locked)
+			return 0;
 	host_change_affinity(task, cpu, allowed);
 	/* The reservation ends when the task is enqueued. */
 	if (!(allowed >> h->reserved_cpu & 1))
@@ -483,7 +483,7 @@ static void search_random(u32 first, u32 sequences, u32 length)
 	}
 }
 
-/* States from which all short sequences begin. */
+/* States from which all short sequences begin; no time ends one. */
 static const struct event beginnings[][5] = {
 	{ { SETTLE, 0, 0 } },
 	{ { WAKE, 0, 0 }, { WAKE, 1, 1 }, { SETTLE, 0, 0 } },
@@ -491,10 +491,21 @@ static const struct event beginnings[][5] = {
 	{ { WAKE, 0, 0 }, { TIME, 0, 2 }, { HIGHER, 1, 0 }, { WAKE, 0, 2 }, { SETTLE, 0, 0 } },
 	/* A reservation that has begun, beside best effort. */
 	{ { RESERVE, 0, 0 }, { WAKE, 0, 0 }, { WAKE, 0, 2 }, { TIME, 0, 1 } },
+	/* Best effort far ahead of its share, beside a reservation: the next one begins later. */
+	{ { WAKE, 1, 1 }, { TIME, 0, 5 }, { WAKE, 0, 2 }, { RESERVE, 1, 2 }, { SETTLE, 0, 0 } },
 	/* Tasks on the local DSQ of a CPU that a higher class has. */
 	{ { WAKE, 0, 0 }, { WAKE, 1, 1 }, { SETTLE, 0, 0 }, { HIGHER, 0, 0 }, { SETTLE, 0, 0 } },
 };
 #define NR_BEGINNINGS (sizeof(beginnings) / sizeof(beginnings[0]))
+
+/* On one CPU: a reservation is parked below best effort while a higher class has the CPU, and precedes it
+ * as another task wakes. Few random sequences come to that. */
+static const struct event parked_reservation[] = {
+	{ HIGHER, 0, 0 },  { WAKE, 0, 1 },    { HIGHER, 0, 0 }, { TIME, 0, 2 },	  { SETTLE, 0, 0 },
+	{ BLOCK, 0, 0 },   { CREATE, 0, 3 },  { RESERVE, 0, 2 }, { WAKE, 0, 3 },  { TIME, 0, 0 },
+	{ BLOCK, 0, 0 },   { HIGHER, 0, 0 },  { WAKE, 0, 2 },	{ CREATE, 0, 4 }, { WAKE, 0, 0 },
+	{ WAKE, 0, 4 },	   { TIME, 0, 1 },    { HIGHER, 0, 0 },
+};
 
 /* Kinds in short sequences, by CPU and by task. */
 static const struct {
@@ -568,6 +579,10 @@ static void search_all(u32 length)
 	u32 k, i;
 
 	write_alphabet();
+	for (i = 0; nr_cpus == 1 && i < sizeof(parked_reservation) / sizeof(struct event); i++)
+		steps[i] = (struct step){ .event = parked_reservation[i] };
+	if (nr_cpus == 1)
+		run_short(i);
 	for (k = 0; k < NR_BEGINNINGS; k++) {
 		for (i = 0; i < 5 && (i == 0 || beginnings[k][i].kind != TIME ||
 				      beginnings[k][i].what); i++)
