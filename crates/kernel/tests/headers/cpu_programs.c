@@ -289,31 +289,18 @@ static int apply(const struct event *e, int is_within)
 static void host_window(void)
 {
 	const struct step *s = running;
-	struct {
-		u32 on, in_interrupt, in_enqueue, in_dispatch, nr_inserts;
-		struct host_insert insert[HOST_INSERTS];
-	} outer;
+	struct host_program outer;
 
 	if (!s || --releases)
 		return;
 	running = NULL;
 	/* Interrupts are off on the CPU of the program. */
-	if (s->within.cpu % nr_cpus == host.on)
+	if (s->within.cpu % nr_cpus == host.program.on)
 		return;
-	outer.on = host.on;
-	outer.in_interrupt = host.in_interrupt;
-	outer.in_enqueue = host.in_enqueue;
-	outer.in_dispatch = host.in_dispatch;
-	outer.nr_inserts = host.nr_inserts;
-	memcpy(outer.insert, host.insert, sizeof(outer.insert));
-	host.in_enqueue = host.in_dispatch = 0;
+	outer = host.program;
+	memset(&host.program, 0, sizeof(host.program));
 	happened_within += apply(&s->within, 1);
-	host.on = outer.on;
-	host.in_interrupt = outer.in_interrupt;
-	host.in_enqueue = outer.in_enqueue;
-	host.in_dispatch = outer.in_dispatch;
-	host.nr_inserts = outer.nr_inserts;
-	memcpy(host.insert, outer.insert, sizeof(outer.insert));
+	host.program = outer;
 }
 
 /* --- Runs --- */

@@ -29,8 +29,8 @@ static void host_count(u32 cpu, s32 tasks)
 
 static void host_begin(u32 cpu, u32 in_interrupt)
 {
-	host.on = cpu;
-	host.in_interrupt = in_interrupt;
+	host.program.on = cpu;
+	host.program.in_interrupt = in_interrupt;
 }
 
 /* update_curr_scx() */
@@ -91,15 +91,15 @@ static void host_enqueue(u32 task, u64 flags)
 
 	t->seq++;
 	t->p.scx.ops_state.counter = (s64)(t->seq << SCX_OPSS_QSEQ_SHIFT | 1);
-	host.nr_inserts = 0;
-	host.in_enqueue = t->enqueueing = 1;
+	host.program.nr_inserts = 0;
+	host.program.in_enqueue = t->enqueueing = 1;
 	laxity_enqueue(context);
-	host.in_enqueue = t->enqueueing = 0;
-	if (host.nr_inserts) {
-		struct host_insert in = host.insert[0];
+	host.program.in_enqueue = t->enqueueing = 0;
+	if (host.program.nr_inserts) {
+		struct host_insert in = host.program.insert[0];
 
-		expect(host.nr_inserts == 1 && in.task == task, "another task is inserted");
-		host.nr_inserts = 0;
+		expect(host.program.nr_inserts == 1 && in.task == task, "another task is inserted");
+		host.program.nr_inserts = 0;
 		t->p.scx.ops_state.counter = (s64)(t->seq << SCX_OPSS_QSEQ_SHIFT);
 		host_insert_local(host_queue_cpu(in.queue, t->p.thread_info.cpu), task, in.slice,
 				  in.flags);
@@ -134,8 +134,8 @@ static void host_flush(u32 cpu)
 {
 	u32 i;
 
-	for (i = 0; i < host.nr_inserts; i++) {
-		struct host_insert in = host.insert[i];
+	for (i = 0; i < host.program.nr_inserts; i++) {
+		struct host_insert in = host.program.insert[i];
 		struct host_task *t = &host.task[in.task];
 		u32 to = host_queue_cpu(in.queue, cpu);
 
@@ -155,7 +155,7 @@ static void host_flush(u32 cpu)
 		t->p.thread_info.cpu = to;
 		host_insert_local(to, in.task, in.slice, in.flags);
 	}
-	host.nr_inserts = 0;
+	host.program.nr_inserts = 0;
 }
 
 /* balance_one(). Returns true if the previous task goes on. */
@@ -176,11 +176,11 @@ static int host_balance(u32 cpu, u32 prev)
 	if (c->nr_local)
 		return 0;
 	do {
-		host.nr_inserts = 0;
-		host.in_dispatch = 1;
+		host.program.nr_inserts = 0;
+		host.program.in_dispatch = 1;
 		laxity_dispatch(context);
-		host.in_dispatch = 0;
-		inserted = host.nr_inserts;
+		host.program.in_dispatch = 0;
+		inserted = host.program.nr_inserts;
 		host_flush(cpu);
 		if (runnable && t->p.scx.slice)
 			return 1;
@@ -372,6 +372,20 @@ static void host_wake(u32 task, u32 by, u32 in_interrupt)
 		host.cpu[cpu].resched = 1;
 }
 
+/* dequeue_task_scx() of a task that does not block: it goes on, moves or changes its class. */
+static void host_dequeue(u32 task)
+{
+	struct host_task *t = &host.task[task];
+
+	if (!(t->p.scx.flags & SCX_TASK_QUEUED))
+		return;
+	if (host.cpu[t->p.thread_info.cpu].current == task) {
+		host_update(t);
+		host_stopping(task, 0);
+	}
+	host_take_back(task);
+}
+
 /* A change of attributes: the task is dequeued and enqueued again. */
 static void host_renew(u32 task, u32 by, unsigned long allowed)
 {
@@ -381,12 +395,7 @@ static void host_renew(u32 task, u32 by, unsigned long allowed)
 
 	host_begin(by, 0);
 	host.cpu[cpu].locked = 1;
-	if (runs) {
-		host_update(t);
-		host_stopping(task, 0);
-	}
-	if (runnable)
-		host_take_back(task);
+	host_dequeue(task);
 	t->allowed.bits[0] = allowed;
 	t->p.nr_cpus_allowed = __builtin_popcountl(allowed);
 	if (runnable)
@@ -437,11 +446,7 @@ static void host_leave_class(u32 task, u32 is_boosted)
 
 	c->locked = 1;
 	if (t->p.scx.flags & SCX_TASK_QUEUED) {
-		if (c->current == task) {
-			host_update(t);
-			host_stopping(task, 0);
-		}
-		host_take_back(task);
+		host_dequeue(task);
 		t->p.scx.flags &= ~SCX_TASK_QUEUED;
 		host_count(t->p.thread_info.cpu, -1);
 	}

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT OR Apache-2.0 */
 /*
  * Kernel types and functions for the programs of the CPU scheduler in user space, instead of
- * <laxity/bpf.h>, scx/kernel.h and scx/lock.h. The types have the fields in use; the functions act on
- * the model of the kernel in host_core.h.
+ * <laxity/bpf.h>, scx/kernel.h and scx/lock.h. The functions act on the model of the kernel in host_core.h.
  */
 #ifndef LAXITY_TESTS_HOST_KERNEL_H
 #define LAXITY_TESTS_HOST_KERNEL_H
@@ -11,160 +10,26 @@
 #define LAXITY_SCX_KERNEL_H
 #define LAXITY_SCX_LOCK_H
 
+#include "../../bpf/scx/kernel_types.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <laxity/types.h>
-
-typedef signed int s32;
-typedef _Bool bool;
-
 #define SEC(name) __attribute__((used))
 #define __ksym
 #define __kptr
 #define __uint(name, value) int(*name)[value]
 #define __type(name, value) typeof(value) *name
-#define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
-#define WRITE_ONCE(x, value) (*(volatile typeof(x) *)&(x) = (value))
 #define bpf_core_type_id_kernel(type) 0
 #define bpf_core_enum_value(type, value) (value)
 #define bpf_core_field_exists(field) host_has(#field)
 #define bpf_ksym_exists(symbol) host_has(#symbol)
 #define __builtin_preserve_type_info(type, kind) sizeof(type)
 
-enum {
-	EBUSY = 16,
-	EINVAL = 22,
-	ENOENT = 2,
-	ESRCH = 3,
-	EAGAIN = 11,
-	ENOMEM = 12,
-	ENOSPC = 28,
-};
-
-enum { BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_RINGBUF = 27, BPF_RB_NO_WAKEUP = 1 };
-enum { BPF_MAP_TYPE_TASK_STORAGE = 29, BPF_MAP_TYPE_CGRP_STORAGE = 32, BPF_F_NO_PREALLOC = 1 };
-enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1, BPF_F_TIMER_ABS = 1 };
-#ifndef CLOCK_MONOTONIC
-#define CLOCK_MONOTONIC 1
-#endif
-
-enum {
-	SCX_OPS_ENQ_LAST = 1 << 1,
-	SCX_OPS_ENQ_EXITING = 1 << 2,
-	SCX_OPS_ENQ_MIGRATION_DISABLED = 1 << 4,
-	TASK_DEAD = 0x80,
-	PF_KTHREAD = 0x00200000,
-	SCX_TASK_QUEUED = 1 << 0,
-	SCX_OPSS_QSEQ_SHIFT = 2,
-	SCX_WAKE_FORK = 1 << 2,
-	SCX_KICK_IDLE = 1 << 0,
-	SCX_KICK_PREEMPT = 1 << 1,
-	HRTIMER_SOFTIRQ = 8,
-	SCHED_IDLE = 5,
-	MAX_RT_PRIO = 100,
-};
-
-#define SCX_ENQ_PREEMPT (1ULL << 32)
-#define SCX_ENQ_WAKEUP (1ULL << 0)
-#define SCX_ENQ_LAST (1ULL << 41)
-#define SCX_ENQ_HEAD (1ULL << 4)
-#define SCX_DSQ_GLOBAL (1ULL << 63 | 1)
-#define SCX_DSQ_LOCAL (1ULL << 63 | 2)
-#define SCX_DSQ_LOCAL_ON (3ULL << 62)
-
-struct bpf_timer {
-	u64 opaque[2];
-};
-
-typedef struct cpumask {
-	unsigned long bits[1];
-} cpumask_t;
-
-struct sched_ext_entity {
-	u64 slice;
-	u64 dsq_vtime;
-	u32 flags;
-	struct {
-		s64 counter;
-	} ops_state;
-};
-
-struct upid {
-	int nr;
-	struct pid_namespace *ns;
-};
-
-struct pid {
-	unsigned int level;
-	struct upid numbers[1];
-};
-
-struct task_struct {
-	struct {
-		u64 exec_start;
-		u64 sum_exec_runtime;
-	} se;
-	struct {
-		u32 cpu;
-	} thread_info;
-	int pid;
-	int prio;
-	int normal_prio;
-	int static_prio;
-	struct task_struct *pi_top_task;
-	unsigned int policy;
-	unsigned int __state;
-	unsigned int on_cpu;
-	unsigned int flags;
-	struct pid *thread_pid;
-	char comm[16];
-	int nr_cpus_allowed;
-	unsigned short migration_disabled;
-	int rcu_read_lock_nesting;
-	const cpumask_t *cpus_ptr;
-	struct sched_ext_entity scx;
-};
-
-struct cgroup {
-	int level;
-};
-
-struct rq {
-	unsigned int nr_running;
-	struct {
-		u32 nr_running;
-	} scx;
-	struct {
-		s64 runtime;
-	} ext_server;
-};
-
-struct scx_cgroup_init_args {
-	u32 weight;
-};
-
-struct scx_init_task_args {
-	bool fork;
-};
-
-struct scx_exit_info {
-	int kind;
-	const char *reason;
-	char *msg;
-};
-
-struct sched_ext_ops {
-	void *select_cpu, *enqueue, *dequeue, *dispatch, *running, *stopping, *set_weight, *cpu_online,
-		*cpu_offline, *init_task, *exit_task, *enable, *disable, *cgroup_init, *cgroup_move,
-		*cgroup_set_weight, *init, *exit;
-	u64 flags;
-	u32 timeout_ms;
-	char name[128];
-};
+enum { EBUSY = 16, EINVAL = 22, BPF_MAP_TYPE_ARRAY = 2 };
 
 #define HOST_CPUS 2
 #define HOST_TASKS 6
@@ -218,15 +83,19 @@ struct host_insert {
 	u64 queue, slice, flags, seq;
 };
 
+/* The program that runs: its CPU, whether in an interrupt, which hook it is, and what it inserted. */
+struct host_program {
+	u32 on, in_interrupt, in_enqueue, in_dispatch;
+	u32 nr_inserts;
+	struct host_insert insert[HOST_INSERTS];
+};
+
 struct host {
 	u64 now;
 	struct host_task task[HOST_TASKS];
 	struct host_cpu cpu[HOST_CPUS];
 	struct rq rq[HOST_CPUS];
-	/* The program that runs: its CPU, whether in an interrupt, and which hook it is. */
-	u32 on, in_interrupt, in_enqueue, in_dispatch;
-	struct host_insert insert[HOST_INSERTS];
-	u32 nr_inserts;
+	struct host_program program;
 	/* Features of the kernel. */
 	u32 has_deadline_server, has_set_slice;
 	u32 cpus;
@@ -325,7 +194,7 @@ static long bpf_probe_read_kernel(void *to, u32 size, const void *from)
 
 static u32 bpf_get_smp_processor_id(void)
 {
-	return host.on;
+	return host.program.on;
 }
 
 static const struct rq runqueues;
@@ -350,7 +219,7 @@ static struct cgroup host_root;
 
 static struct task_struct *bpf_get_current_task_btf(void)
 {
-	u32 current = host.cpu[host.on].current;
+	u32 current = host.cpu[host.program.on].current;
 
 	return current < HOST_TASKS ? &host.task[current].p : &host_other;
 }
@@ -388,7 +257,7 @@ static long bpf_timer_start(struct bpf_timer *timer, u64 at, u64 flags)
 
 	(void)flags;
 	c->timer = at;
-	c->timer_on = host.on;
+	c->timer_on = host.program.on;
 	return 0;
 }
 
@@ -436,11 +305,11 @@ static bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *mask)
 
 static void scx_bpf_dsq_insert(struct task_struct *p, u64 queue, u64 slice, u64 flags)
 {
-	struct host_insert *in = &host.insert[host.nr_inserts++];
+	struct host_insert *in = &host.program.insert[host.program.nr_inserts++];
 
-	expect(host.nr_inserts < HOST_INSERTS, "a program inserts too many tasks");
-	host.nr_inserts %= HOST_INSERTS;
-	expect(host.in_enqueue || host.in_dispatch, "a task is inserted outside of the hooks");
+	expect(host.program.nr_inserts < HOST_INSERTS, "a program inserts too many tasks");
+	host.program.nr_inserts %= HOST_INSERTS;
+	expect(host.program.in_enqueue || host.program.in_dispatch, "a task is inserted outside of the hooks");
 	in->task = host_index(p);
 	in->queue = queue;
 	in->slice = slice;
@@ -450,7 +319,7 @@ static void scx_bpf_dsq_insert(struct task_struct *p, u64 queue, u64 slice, u64 
 
 static void scx_bpf_dispatch_cancel(void)
 {
-	host.nr_inserts--;
+	host.program.nr_inserts--;
 }
 
 static void scx_bpf_kick_cpu(s32 cpu, u64 flags)
@@ -528,7 +397,7 @@ static bool scx_bpf_task_set_dsq_vtime(struct task_struct *p, u64 vtime)
 
 static int lx_in_interrupt(void)
 {
-	return host.in_interrupt;
+	return host.program.in_interrupt;
 }
 
 /* --- The lock --- */
