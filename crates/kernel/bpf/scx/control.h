@@ -8,8 +8,7 @@
 #include <laxity/policy_change.h>
 
 #include "blocked.h"
-#include "decide.h"
-#include "migrate.h"
+#include "join.h"
 #include "timer_callback.h"
 
 /* Tolerance for shares that are rounded up one by one. */
@@ -57,23 +56,10 @@ LX_INLINE u32 lx_pid_for_caller(u32 pid)
 	return its.space == own.space ? its.nr : 0;
 }
 
-/* Requires the lock. Makes the CPU call `dispatch`: no task on the local DSQ may start without it. A kick
- * has no effect while a higher class has the CPU, and only ends idling while a task is about to start; so
- * the timer kicks again, and each later decision does. */
-LX_INLINE void lx_reschedule(struct lx_cpu *c, u64 now)
-{
-	now = lx_max(now, c->clock);
-	lx_run_drain(&c->run);
-	lx_run_pick(&c->run, LX_NONE);
-	lx_arm_poll(c, now);
-	scx_bpf_kick_cpu(c->cpu, SCX_KICK_PREEMPT);
-}
-
 /* Moves a waiting or blocked task now, a running one as soon as it stops. */
 LX_INLINE void lx_move_now(struct lx_task *t, u32 slot)
 {
 	u64 now = bpf_ktime_get_ns();
-	struct lx_decision o;
 	struct lx_cpu *c = lx_lock_home(t);
 	u32 runs;
 
@@ -86,20 +72,8 @@ LX_INLINE void lx_move_now(struct lx_task *t, u32 slot)
 	if (runs)
 		lx_reschedule(c, now);
 	lx_unlock(&c->lock);
-	if (runs)
-		return;
-	c = lx_lock_home(t);
-	if (!c)
-		return;
-	now = lx_charge_current(c, now);
-	if (t->queued) {
-		lx_task_attach(c, t, slot, now);
-		lx_on_wake(c, now, slot);
-	}
-	lx_decide(c, now, &o);
-	if (o.preempt)
-		lx_reschedule(c, now);
-	lx_unlock(&c->lock);
+	if (!runs)
+		lx_join_home(slot, now);
 }
 
 /* Assigns a task to a reservation if it still exists; its slot may belong to another task by

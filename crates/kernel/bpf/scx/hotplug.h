@@ -13,11 +13,13 @@
 #ifndef LAXITY_SCX_HOTPLUG_H
 #define LAXITY_SCX_HOTPLUG_H
 
-#include "migrate.h"
-#include "timer.h"
+#include "join.h"
 
 /* Slots to scan per call: one call may dispatch as many tasks, and one more. */
 #define LX_EVACUATION_BATCH 16
+
+/* Until all slots are scanned, the timer of a CPU that went offline kicks the others this often, in ns. */
+#define LX_SWEEP_POLL_NS 100000
 
 /* Words of 64 CPUs. */
 #define LX_CPUMASK_WORDS 128
@@ -30,48 +32,65 @@ struct {
 	u64 active[LX_CPUMASK_WORDS];
 } sweep SEC(".data.sweep");
 
-/* Removes a task whose servers, or whose reservation's, are on an offline CPU. Returns true if it
- * was queued there. */
+enum { LX_NOT_EVICTED, LX_EVICTED, LX_EVICTED_TO_WAIT };
+
+/* Removes a task whose servers, or whose reservation's, are on an offline CPU. If it waits, it joins the
+ * servers of the CPU on whose run queue it is, since it must not precede them there; or it has to be
+ * dispatched, if that one is offline too. */
 LX_INLINE u32 lx_evict(struct lx_task *t, u32 slot)
 {
 	struct lx_cpu *c = lx_lock_home(t);
 	u64 now = bpf_ktime_get_ns();
-	u32 waited = 0;
+	u32 found = LX_NOT_EVICTED;
 
 	if (!c)
-		return 0;
+		return LX_NOT_EVICTED;
 	if (!lx_is_active(c->cpu)) {
 		now = lx_charge_current(c, now);
 		lx_task_detach(c, t, lx_reservation_of(t), slot, now);
 		t->reservation = 0;
-		waited = t->queued;
-		t->queued = 0;
+		if (t->queued) {
+			struct task_struct *p = t->task;
+			u32 cpu = p ? (u32)scx_bpf_task_cpu(p) : c->cpu;
+
+			if (lx_is_active(cpu)) {
+				found = LX_EVICTED_TO_WAIT;
+				t->home_cpu = cpu;
+				t->arrived = now;
+			} else {
+				found = LX_EVICTED;
+				t->queued = 0;
+			}
+		}
 	}
 	lx_unlock(&c->lock);
-	return waited;
+	return found;
 }
 
-/* Moves a task off an offline CPU. */
-LX_INLINE void lx_evacuate(u32 slot)
+/* Moves a task off an offline CPU. Returns true if it has to join the servers of another one. */
+LX_GLOBAL_FN u32 lx_evacuate(u32 slot)
 {
 	struct lx_task *t = lx_task_at(slot);
 	struct task_struct *p;
 	struct lx_cpu *c;
-	u32 waited = 0;
+	u32 evicted = LX_NOT_EVICTED;
 
 	if (!t || !t->pid)
-		return;
+		return 0;
 	if (!lx_is_active(READ_ONCE(t->home_cpu)))
-		waited = lx_evict(t, slot);
+		evicted = lx_evict(t, slot);
+	if (evicted == LX_EVICTED_TO_WAIT)
+		return 1;
 	p = t->task;
 	/* Another CPU may have stolen it and not dispatched it yet. */
-	if (!p || (!waited && (!t->queued || lx_is_active(scx_bpf_task_cpu(p)))))
-		return;
+	if (!p || (evicted == LX_NOT_EVICTED && (!t->queued || lx_is_active(scx_bpf_task_cpu(p)))))
+		return 0;
 	if (!lx_dispatch_task(t, LX_NONE, LX_UNCHARGED_SLICE_NS))
-		return;
+		return 0;
 	c = lx_cpu(READ_ONCE(t->home_cpu));
 	if (c && lx_is_active(c->cpu))
 		lx_discard_stale_pick(c, t, slot);
+	return 0;
 }
 
 LX_INLINE void lx_evacuation_start(void)
@@ -84,15 +103,17 @@ LX_INLINE void lx_evacuation_start(void)
 }
 
 /* Called from `dispatch`: scans the next few slots, and reschedules if some remain. */
-LX_GLOBAL_FN u32 lx_evacuate_batch(u32 cpu)
+LX_INLINE u32 lx_evacuate_batch(u32 cpu)
 {
 	u32 from = READ_ONCE(sweep.slots),
 	    to = from > LX_EVACUATION_BATCH ? from - LX_EVACUATION_BATCH : 0, slot;
 
 	if (!from || __sync_val_compare_and_swap(&sweep.slots, from, to) != from)
 		return 0;
+	/* Here, since calls nest at most eight deep. */
 	for (slot = to + lx_zero; slot < from && can_loop; slot += 1 + lx_zero)
-		lx_evacuate(slot);
+		if (lx_evacuate(slot))
+			lx_join_home(slot, bpf_ktime_get_ns());
 	if (to)
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 	return 1;
@@ -170,6 +191,7 @@ void laxity_cpu_offline(u64 *ctx)
 {
 	struct lx_cpu *c = lx_cpu(ctx[0]);
 	char why[] = "CPUs may not go without CONFIG_KALLSYMS_ALL";
+	unsigned long flags;
 	u64 none = 0;
 
 	if (!setup.cpu_active_mask) {
@@ -179,6 +201,15 @@ void laxity_cpu_offline(u64 *ctx)
 	if (c)
 		c->offline = 1;
 	lx_evacuation_start();
+	if (c) {
+		bpf_local_irq_save(&flags);
+		if (lx_lock(&c->lock)) {
+			c->due = bpf_ktime_get_ns() + LX_SWEEP_POLL_NS;
+			lx_start_timer(c, c->due);
+			lx_unlock(&c->lock);
+		}
+		bpf_local_irq_restore(&flags);
+	}
 	lx_kick_active_cpus();
 }
 

@@ -147,7 +147,12 @@ void laxity_enqueue(u64 *ctx)
 		lx_insert_direct(p, SCX_DSQ_LOCAL, LX_UNCHARGED_SLICE_NS, flags);
 		return;
 	}
-	c->offline = 0;
+	/* The CPU is online again; another one, of a reservation, may still be coming. The kernel may have
+	 * put tasks on its local DSQ meanwhile, which must not start before others. */
+	if (c->offline && c->cpu == cpu) {
+		c->offline = 0;
+		lx_run_drain(&c->run);
+	}
 	preempted = lx_member(slot)->runnable;
 	/* Read once, since reading the clock is a large part of the cost. */
 	now = preempted && !(flags & SCX_ENQ_WAKEUP) ? 0 : bpf_ktime_get_ns();
@@ -170,9 +175,11 @@ void laxity_enqueue(u64 *ctx)
 		drain_before = c->run.drain_local;
 		was_next = c->run.next;
 		lx_decide(c, now, &o);
-		/* Where the higher class stops, a task on the local DSQ starts without a decision. */
+		/* Where the higher class stops, a task on the local DSQ starts without a decision. With run
+		 * hooks a start is one, which asks again for `dispatch` if that has to be called: so no task
+		 * comes there then. */
 		run_now = o.preempt && o.slot == slot && !o.unbudgeted && c->cpu == cpu &&
-			  (run_hooks || lx_may_run_first(c, p, flags));
+			  (run_hooks ? !drain_before : lx_may_run_first(c, p, flags));
 		/* Preempted by a task outside the servers, or by another class, which goes
 		 * first. */
 		if (!run_now && o.slot == slot && was_next == LX_NONE &&
@@ -281,6 +288,11 @@ LX_GLOBAL_FN u32 lx_pick_next(u32 cpu, struct lx_prev *last __arg_nonnull)
 	if (!machine.has_run_hooks)
 		lx_cpu_switch_to(c, slot, now);
 	lx_run_pick(&c->run, slot);
+	/* It started while the CPU was offline, and goes on. */
+	if (machine.has_run_hooks && slot != LX_NONE && slot == last->slot && c->run.current != slot) {
+		lx_run_start(&c->run, slot);
+		lx_on_start(c, slot, now);
+	}
 	lx_unlock(&c->lock);
 	o.preempt = 0;
 	lx_kick_on_preempt(&o);

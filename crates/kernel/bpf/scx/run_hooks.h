@@ -74,8 +74,14 @@ void laxity_running(u64 *ctx)
 		return;
 	now = bpf_ktime_get_ns();
 	c = lx_cpu(cpu);
-	if (!c || lx_is_offline(c))
+	if (!c)
 		return;
+	/* It is enqueued again soon if the CPU comes back. */
+	if (lx_is_offline(c)) {
+		if (p->scx.slice > LX_UNCHARGED_SLICE_NS)
+			lx_set_slice(p, LX_UNCHARGED_SLICE_NS);
+		return;
+	}
 	t = lx_task_of(p, &slot);
 	if (!t)
 		return;

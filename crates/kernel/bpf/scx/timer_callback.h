@@ -7,6 +7,7 @@
 
 #include "blocked.h"
 #include "decide.h"
+#include "hotplug.h"
 
 /* Returns true if a higher class has the CPU while a task of ours would continue: `dispatch` would
  * not be called then. */
@@ -22,12 +23,12 @@ LX_INLINE int lx_higher_class_runs(const struct lx_cpu *c)
 /* Requires the lock. A waiting task should preempt the CPU. While a higher class runs, a kick has no
  * effect, and the task below would resume without a decision; so the timer kicks again. A kick that
  * arrives before the picked task has started has no effect either; with run hooks, there is a decision
- * then unless it is the picked one. */
+ * then unless it is the picked one. Nor has a kick while the CPU comes online. */
 LX_GLOBAL_FN u32 lx_request_preempt(struct lx_cpu *c __arg_nonnull)
 {
 	if (machine.has_run_hooks && c->run.next != c->run.current)
 		lx_run_pick(&c->run, LX_NONE);
-	if (lx_higher_class_runs(c))
+	if (lx_higher_class_runs(c) || lx_is_offline(c))
 		lx_arm_poll(c, c->clock);
 	return 0;
 }
@@ -98,9 +99,12 @@ static int lx_timer_fired(void *map, u32 *key, struct bpf_timer *timer)
 	due = READ_ONCE(c->due);
 	if (due == LX_NEVER)
 		return 0;
-	/* Another CPU has the timer now. No decision moves it any more. */
+	/* Another CPU has the timer now. No decision moves it any more. A kick may be lost where a CPU is
+	 * about to start a task; one that comes online calls `dispatch` only when it is. */
 	if (lx_is_offline(c)) {
 		lx_kick_active_cpus();
+		if (READ_ONCE(sweep.slots) || lx_is_active(c->cpu))
+			bpf_timer_start(timer, now + LX_SWEEP_POLL_NS, BPF_F_TIMER_ABS);
 		return 0;
 	}
 	if (due > now + LX_MIN_DELAY_NS) {

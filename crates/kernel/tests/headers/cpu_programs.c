@@ -6,8 +6,8 @@
  *
  * Input: struct lxc_policy_params, then seven u32: the number of CPUs, whether the run hooks are loaded,
  * whether the kernel has a deadline server, the first seed, the number of sequences, the number of
- * events in each (0: all sequences of a length instead of that number), and whether to show the state after the last events
- * that lead to a violation.
+ * events in each (0: all sequences of a length instead of that number), and whether to show the state
+ * after the last events that lead to a violation.
  * Prints for each kind of event how often it happened, and how many events happened within a program;
  * or a line that starts with `E`, with a sequence that leads to a violation, from which no event can be
  * left out.
@@ -20,7 +20,7 @@
 
 #include "../../bpf/scx/laxity_cpu.bpf.c"
 
-#include "host_core.h"
+#include "host_hotplug.h"
 
 #include "cpu_programs_checks.h"
 
@@ -49,6 +49,10 @@ enum kind {
 	/* The current task of a CPU exits; a task begins. */
 	EXIT,
 	CREATE,
+	/* The current task of a CPU may not migrate, or may again; a CPU goes offline or comes online, by a
+	 * step. */
+	PIN,
+	HOTPLUG,
 	/* All kicks arrive, and all CPUs reschedule. */
 	SETTLE,
 	NR_KINDS,
@@ -57,11 +61,11 @@ enum kind {
 static const char *const names[NR_KINDS] = {
 	"time",	  "wake", "wake-by-current", "block", "higher", "reserve", "release",
 	"change", "kick", "schedule",	     "renew", "affinity", "leave",   "exit",
-	"create", "settle",
+	"create", "pin", "hotplug", "settle",
 };
 
 /* How often the kinds occur in random sequences. */
-static const u32 weights[NR_KINDS] = { 20, 20, 6, 24, 4, 6, 5, 1, 12, 12, 2, 2, 1, 1, 2, 10 };
+static const u32 weights[NR_KINDS] = { 20, 20, 6, 24, 4, 6, 5, 1, 12, 12, 2, 2, 1, 1, 2, 2, 2, 10 };
 
 struct event {
 	/* A kind; a CPU; a task, a length of time or a choice. */
@@ -107,7 +111,7 @@ static void reserve(u32 cpu, u32 task)
 	laxity_reserve(&q);
 	/* It may have left the class or the CPU meanwhile. */
 	if (q.error || !task_of(task) || !lx_bound_reservation(task_of(task)) ||
-	    !(h->allowed.bits[0] >> q.cpu & 1))
+	    !(h->allowed.bits[0] >> q.cpu & 1) || !host_is_active(q.cpu))
 		return;
 	h->budget = q.budget;
 	h->period = q.period;
@@ -155,7 +159,8 @@ static int stop(u32 cpu, u32 state)
 	struct host_cpu *c = &host.cpu[cpu];
 	u32 current = c->current;
 
-	if (current >= HOST_TASKS || c->locked || c->resched)
+	if (current >= HOST_TASKS || c->locked || c->resched ||
+	    (state == TASK_DEAD && host.task[current].p.migration_disabled))
 		return 0;
 	host.task[current].p.__state = state;
 	if (state == TASK_DEAD)
@@ -202,7 +207,7 @@ static int renew(u32 cpu, u32 task, unsigned long allowed)
 	u32 k;
 
 	allowed &= (1UL << nr_cpus) - 1;
-	if (h->state != HOST_ALIVE)
+	if (h->state != HOST_ALIVE || (allowed && !(allowed & host.active.bits[0])))
 		return 0;
 	if (!allowed) {
 		if (!is_runnable(task) || host.cpu[h->p.thread_info.cpu].locked)
@@ -221,6 +226,43 @@ static int renew(u32 cpu, u32 task, unsigned long allowed)
 	return 1;
 }
 
+static int any_locked(void)
+{
+	u32 k;
+
+	for (k = 0; k < nr_cpus; k++)
+		if (host.cpu[k].locked)
+			return 1;
+	return 0;
+}
+
+/* The current task of a CPU may not migrate, or may again. */
+static int pin(u32 cpu)
+{
+	u32 task = host.cpu[cpu].current;
+
+	if (task >= HOST_TASKS || any_locked())
+		return 0;
+	if (host.task[task].p.migration_disabled)
+		host_enable_migration(task, cpu);
+	else
+		host_disable_migration(task);
+	return 1;
+}
+
+static int hotplug(u32 cpu, u32 fails, u32 is_within)
+{
+	u32 i;
+
+	if (host.cpu[cpu].locked || !host_hotplug(cpu, fails, is_within))
+		return 0;
+	/* The reservations on a CPU end when it goes. */
+	for (i = 0; i < HOST_TASKS && !host_is_active(cpu); i++)
+		if (host.task[i].reserved_cpu == cpu)
+			host.task[i].period = 0;
+	return 1;
+}
+
 /* Returns false if the event cannot happen now. */
 static int apply(const struct event *e, int is_within)
 {
@@ -228,6 +270,8 @@ static int apply(const struct event *e, int is_within)
 	struct host_cpu *c = &host.cpu[cpu];
 	struct host_task *h = &host.task[task];
 
+	if (c->stage == HOST_DOWN && e->kind != TIME && e->kind != HOTPLUG && e->kind != SETTLE)
+		return 0;
 	host_begin(cpu, 0);
 	switch (e->kind) {
 	case TIME:
@@ -261,13 +305,21 @@ static int apply(const struct event *e, int is_within)
 		host_deliver_kick(cpu);
 		return 1;
 	case SCHEDULE:
+		if (c->pushes && !any_locked()) {
+			host_push(cpu);
+			return 1;
+		}
 		if (!c->resched || c->locked)
 			return 0;
 		host_schedule(cpu, 0);
 		return 1;
+	case PIN:
+		return pin(cpu);
+	case HOTPLUG:
+		return hotplug(cpu, e->what & 8, is_within);
 	case RENEW:
 	case AFFINITY:
-		return renew(cpu, task, e->kind == AFFINITY ? 1 + e->what / HOST_TASKS % 3 : 0);
+		return renew(cpu, task, e->kind == AFFINITY ? 1 + e->what / HOST_TASKS % ((1U << nr_cpus) - 1) : 0);
 	case LEAVE:
 		if (h->state != HOST_ALIVE || host.cpu[h->p.thread_info.cpu].locked)
 			return 0;
@@ -277,6 +329,8 @@ static int apply(const struct event *e, int is_within)
 		return 1;
 	case CREATE:
 		if (h->state == HOST_ALIVE || h->p.on_cpu || is_within)
+			return 0;
+		if (!host_is_active(cpu))
 			return 0;
 		create(cpu, task, e->what & 8);
 		return 1;
@@ -333,8 +387,9 @@ static void show_state(const struct step *s)
 		const struct host_cpu *h = &host.cpu[i];
 		const struct lx_cpu *c = lx_cpu(i);
 
-		printf("  cpu %u: current %d, higher %u, resched %u, kick %u %u, timer in %lld, local",
-		       i, (s32)h->current, h->higher, h->resched, h->kick, h->kick_preempt,
+		printf("  cpu %u: stage %u, current %d, higher %u, resched %u, kick %u %u, timer "
+		       "in %lld, local",
+		       i, h->stage, (s32)h->current, h->higher, h->resched, h->kick, h->kick_preempt,
 		       (s64)(h->timer - host.now));
 		for (k = 0; k < h->nr_local; k++)
 			printf(" %u", h->local[k]);
@@ -434,17 +489,24 @@ static u32 below(u32 n)
 	return (u32)(seed >> 33) % n;
 }
 
-static void random_event(struct event *e, u32 first_kind)
+/* In every second sequence CPUs go and come all the time. */
+static u32 weight_of(u32 kind, u32 often)
+{
+	return kind == HOTPLUG && often ? 20 : weights[kind];
+}
+
+static void random_event(struct event *e, u32 first_kind, u32 often)
 {
 	u32 kind, total = 0, at;
 
 	for (kind = first_kind; kind < NR_KINDS; kind++)
-		total += weights[kind];
+		total += weight_of(kind, often);
 	at = below(total);
-	for (kind = first_kind; at >= weights[kind]; kind++)
-		at -= weights[kind];
+	for (kind = first_kind; at >= weight_of(kind, often); kind++)
+		at -= weight_of(kind, often);
 	e->kind = kind;
-	e->cpu = below(nr_cpus);
+	/* One CPU after the other. */
+	e->cpu = kind == HOTPLUG && often ? nr_cpus - 1 : below(nr_cpus);
 	e->what = below(8 * HOST_TASKS);
 }
 
@@ -458,9 +520,9 @@ static void search_random(u32 first, u32 sequences, u32 length)
 			below(2);
 		nr_steps = length;
 		for (i = 0; i < length; i++) {
-			random_event(&steps[i].event, TIME);
+			random_event(&steps[i].event, TIME, k & 1);
 			steps[i].window = below(2) ? 1 + below(5) : 0;
-			random_event(&steps[i].within, WAKE);
+			random_event(&steps[i].within, WAKE, k & 1);
 			/* Neither is part of a program. */
 			if (steps[i].within.kind == SETTLE)
 				steps[i].window = 0;
@@ -480,6 +542,10 @@ static const struct event beginnings[][5] = {
 	{ { RESERVE, 0, 0 }, { WAKE, 0, 0 }, { WAKE, 0, 2 }, { TIME, 0, 1 } },
 	/* Best effort far ahead of its share, beside a reservation: the next one begins later. */
 	{ { WAKE, 1, 1 }, { TIME, 0, 5 }, { WAKE, 0, 2 }, { RESERVE, 1, 2 }, { SETTLE, 0, 0 } },
+	/* The second CPU goes offline, with a task that waits; it comes online. */
+	{ { WAKE, 1, 1 }, { RESERVE, 1, 0 }, { WAKE, 1, 0 }, { HOTPLUG, 1, 0 }, { SETTLE, 0, 0 } },
+	{ { HOTPLUG, 1, 0 }, { HOTPLUG, 1, 0 }, { SETTLE, 0, 0 }, { HOTPLUG, 1, 0 },
+	  { HOTPLUG, 1, 0 } },
 	/* Tasks on the local DSQ of a CPU that a higher class has. */
 	{ { WAKE, 0, 0 }, { WAKE, 1, 1 }, { SETTLE, 0, 0 }, { HIGHER, 0, 0 }, { SETTLE, 0, 0 } },
 };
@@ -500,7 +566,8 @@ static const struct {
 } short_kinds[] = {
 	{ WAKE, 1, 1 },	   { BLOCK, 1, 0 }, { HIGHER, 1, 0 },	{ RESERVE, 1, 1 },
 	{ RELEASE, 0, 1 }, { KICK, 1, 0 },  { SCHEDULE, 1, 0 }, { RENEW, 0, 1 }, { AFFINITY, 0, 1 },
-	{ LEAVE, 0, 1 },   { CHANGE, 0, 0 }, { EXIT, 1, 0 },	{ TIME, 0, 0 },
+	{ LEAVE, 0, 1 },   { CHANGE, 0, 0 }, { EXIT, 1, 0 },	{ PIN, 1, 0 },
+	{ HOTPLUG, 1, 0 }, { TIME, 0, 0 },
 };
 
 static struct event alphabet[64];

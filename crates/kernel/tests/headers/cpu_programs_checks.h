@@ -11,6 +11,11 @@
 /* A lost kick is repeated within this time, in ns. */
 #define SOON_NS 120000
 
+/* Tasks have left a CPU that went offline within this time, in ns. */
+#define SWEEP_NS 300000
+
+static const char left_behind[] = "a task waits on a CPU that is offline";
+
 /* What has to become true soon. */
 static const char *soon;
 
@@ -71,7 +76,7 @@ static void check_supply(void)
 		u64 periods;
 
 		if (!h->period || !is_runnable(i) || host.cpu[h->reserved_cpu].disturbed ||
-		    host.now < s->effective || task_of(i)->pending ||
+		    host.now < s->effective || task_of(i)->pending || h->p.migration_disabled ||
 		    /* A higher class has the CPU where it waits. */
 		    (!h->queued && h->p.thread_info.cpu != h->reserved_cpu)) {
 			s->valid = 0;
@@ -92,25 +97,69 @@ static void check_supply(void)
 
 /* --- Tasks --- */
 
+/* A task that may not migrate to its reservation's CPU takes turns before all others where it is. The
+ * kernel disables migration for a few instructions only. */
+static void note_confined(void)
+{
+	u32 i;
+
+	for (i = 0; i < host.cpus; i++)
+		host.cpu[i].confines = 0;
+	for (i = 0; i < HOST_TASKS; i++) {
+		const struct host_task *h = &host.task[i];
+		struct host_cpu *c = &host.cpu[h->p.thread_info.cpu];
+
+		if (is_runnable(i) && h->was_confined && !h->queued &&
+		    h->p.scx.slice <= LX_UNCHARGED_SLICE_NS)
+			c->disturbed = c->confines = host.cpu[h->reserved_cpu].disturbed = 1;
+	}
+}
+
+/* No active CPU calls `dispatch`. */
+static int nobody_decides(void)
+{
+	u32 cpu;
+
+	for (cpu = 0; cpu < host.cpus; cpu++)
+		if (host_is_active(cpu) && !host.cpu[cpu].higher && !host.cpu[cpu].confines)
+			return 0;
+	return 1;
+}
+
 static void check_waiting(const struct host_task *h, const struct lx_task *t)
 {
 	u32 slot = h->ref - 1, server = lx_member(slot)->server;
+	u32 stage = host.cpu[t->home_cpu].stage;
 
 	expect(t->queued && t->task == &h->p, "a waiting task is lost");
 	expect(server != LX_NONE && lx_member(slot)->runnable, "a waiting task has no server");
-	if (server != LX_NONE)
+	expect_soon(host_is_online(t->home_cpu) || stage == HOST_COMING || nobody_decides(),
+		    left_behind);
+	if (server != LX_NONE && stage == HOST_UP)
 		expect_soon(host.cpu[t->home_cpu].current != HOST_IDLE ||
 				    lx_server(&lx_cpu(t->home_cpu)->servers, server)->state !=
 					    LX_READY,
 			    "a CPU idles while a ready task waits");
 }
 
+/* The CPU runs a task that was there before it came online. With run hooks, one that starts meanwhile has
+ * a short slice. */
+static int runs_uncounted(u32 cpu)
+{
+	u32 current = host.cpu[cpu].current;
+
+	return current < HOST_TASKS && host.task[current].bypasses &&
+	       (!machine.has_run_hooks || host.task[current].was_confined ||
+		host.task[current].p.scx.slice <= LX_UNCHARGED_SLICE_NS);
+}
+
 static void check_running(u32 cpu, const struct host_task *h, const struct lx_task *t)
 {
 	u32 slot = h->ref - 1;
 
-	/* A tick ends such a slice, and then the task moves. */
-	if (h->p.scx.slice <= LX_UNCHARGED_SLICE_NS)
+	/* A tick ends such a slice, and then the task moves. A CPU that goes offline has no servers. */
+	if (h->p.scx.slice <= LX_UNCHARGED_SLICE_NS || host.cpu[cpu].stage != HOST_UP ||
+	    runs_uncounted(cpu))
 		return;
 	expect_soon(t->home_cpu == cpu, "a task runs on another CPU than its servers'");
 	if (t->home_cpu != cpu)
@@ -132,7 +181,9 @@ static void check_tasks(void)
 			continue;
 		expect(h->held == (t->task != NULL), "a reference is lost, or kept");
 		/* A higher class leaves no kick an effect. */
-		expect_soon(!t->pending || host.cpu[cpu].higher, "a request is pending");
+		expect_soon(!t->pending || host.cpu[cpu].higher || host.cpu[cpu].stage != HOST_UP ||
+				    h->p.migration_disabled || h->bypasses,
+			    "a request is pending");
 		if (!is_runnable(i)) {
 			expect(!t->queued && !h->queued, "a blocked task waits");
 			continue;
@@ -184,7 +235,8 @@ static void check_first(u32 cpu)
 	u32 first = lx_heap_top(h), current = host.cpu[cpu].current, server;
 
 	/* A task that blocked while others were parked is found later. */
-	if (first == LX_NONE || host.cpu[cpu].higher || !lx_is_runnable(lx_at(q->server, first)->head))
+	if (first == LX_NONE || host.cpu[cpu].higher || host.cpu[cpu].confines ||
+	    host.cpu[cpu].stage != HOST_UP || !lx_is_runnable(lx_at(q->server, first)->head))
 		return;
 	expect_soon(current != HOST_IDLE, "a CPU idles while a server is ready");
 	if (current >= HOST_TASKS || lx_at(q->server, first)->kind != LX_HARD)
@@ -204,11 +256,15 @@ static void check_cpus(void)
 
 		expect(!c->lock.held, "a lock is held");
 		/* While a higher class has the CPU, it is asked again and again. */
-		expect_soon(!c->run.drain_local || host.cpu[cpu].higher,
+		expect_soon(!c->run.drain_local || host.cpu[cpu].higher || host.cpu[cpu].confines ||
+				    host.cpu[cpu].stage != HOST_UP || runs_uncounted(cpu),
 			    "a CPU is asked to reschedule for ever");
 		expect(c->clock >= clocks[cpu], "a clock goes back");
 		clocks[cpu] = c->clock;
-		expect(host.cpu[cpu].disturbed || !c->servers.deadline_misses,
+		/* The minimum delay of a timer may be left of what the CPU has for all. */
+		expect(host.cpu[cpu].disturbed || !c->servers.deadline_misses ||
+			       (c->servers.deadline_misses == 1 &&
+				c->servers.max_lateness_ns <= LX_MIN_DELAY_NS),
 		       "a deadline is missed");
 		check_first(cpu);
 	}
@@ -218,6 +274,7 @@ static void check_cpus(void)
 static void check_all(void)
 {
 	soon = NULL;
+	note_confined();
 	check_tasks();
 	check_reservations();
 	check_cpus();
@@ -231,6 +288,10 @@ static void check(void)
 		return;
 	host_advance(SOON_NS, ran);
 	check_all();
+	if (soon == left_behind) {
+		host_advance(SWEEP_NS, ran);
+		check_all();
+	}
 	expect(!soon, soon);
 }
 

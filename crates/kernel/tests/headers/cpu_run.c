@@ -126,7 +126,8 @@ static void enqueue(struct state *s, u32 task, int preempted, int late)
 
 		drain_before = m->drain;
 		preempts = decide(s);
-		if (preempts && is_head && !preempted && (run_hooks || m->length <= LX_MAX_LOCAL)) {
+		if (preempts && is_head && !preempted &&
+		    (run_hooks ? !drain_before : m->length <= LX_MAX_LOCAL)) {
 			lx_run_preempt_now(&s->run, task, drain_before);
 			m->drain = drain_before;
 			m->next = task;

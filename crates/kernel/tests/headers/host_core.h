@@ -8,6 +8,8 @@
 #define LAXITY_TESTS_HOST_CORE_H
 
 #define HOST_TICK_NS 4000000ULL
+/* SCX_SLICE_DFL */
+#define HOST_SLICE_NS 20000000ULL
 
 static u32 host_timer_cpu(const struct bpf_timer *timer)
 {
@@ -23,6 +25,39 @@ static void host_count(u32 cpu, s32 tasks)
 {
 	host.rq[cpu].nr_running += tasks;
 	host.rq[cpu].scx.nr_running += tasks;
+}
+
+static int host_is_active(u32 cpu)
+{
+	return bpf_cpumask_test_cpu(cpu, &host.active);
+}
+
+static int host_is_online(u32 cpu)
+{
+	return host.cpu[cpu].stage == HOST_UP || host.cpu[cpu].stage == HOST_INACTIVE;
+}
+
+/* is_cpu_allowed() */
+static int host_may_be_on(const struct task_struct *p, u32 cpu)
+{
+	return cpu < host.cpus && bpf_cpumask_test_cpu(cpu, p->cpus_ptr) &&
+	       (p->migration_disabled || host_is_active(cpu));
+}
+
+static void host_set_affinity(struct host_task *t, unsigned long allowed)
+{
+	t->allowed.bits[0] = allowed;
+	t->p.nr_cpus_allowed = __builtin_popcountl(allowed);
+}
+
+/* select_fallback_rq() of a task that is not on a run queue. */
+static u32 host_fallback(struct host_task *t)
+{
+	if (!(t->p.cpus_ptr->bits[0] & host.active.bits[0])) {
+		host_set_affinity(t, (1UL << host.cpus) - 1);
+		t->p.cpus_ptr = &t->allowed;
+	}
+	return __builtin_ctzl(t->p.cpus_ptr->bits[0] & host.active.bits[0]);
 }
 
 /* --- Calls of programs --- */
@@ -89,6 +124,12 @@ static void host_enqueue(u32 task, u64 flags)
 	struct host_task *t = &host.task[task];
 	u64 context[2] = { (u64)&t->p, flags };
 
+	t->was_confined &= t->p.migration_disabled;
+	t->bypasses = !host_is_online(t->p.thread_info.cpu);
+	if (t->bypasses) {
+		host_insert_local(t->p.thread_info.cpu, task, HOST_SLICE_NS, flags);
+		return;
+	}
 	t->seq++;
 	t->p.scx.ops_state.counter = (s64)(t->seq << SCX_OPSS_QSEQ_SHIFT | 1);
 	host.program.nr_inserts = 0;
@@ -148,7 +189,8 @@ static void host_flush(u32 cpu)
 		t->p.scx.ops_state.counter = (s64)(t->seq << SCX_OPSS_QSEQ_SHIFT);
 		/* Otherwise the kernel ejects the scheduler. */
 		expect(t->p.thread_info.cpu == to ||
-			       (!t->p.on_cpu && bpf_cpumask_test_cpu(to, t->p.cpus_ptr)),
+			       (!t->p.on_cpu && host_may_be_on(&t->p, to) &&
+				!t->p.migration_disabled),
 		       "a task goes to a CPU where it must not be");
 		host_count(t->p.thread_info.cpu, -1);
 		host_count(to, 1);
@@ -173,7 +215,7 @@ static int host_balance(u32 cpu, u32 prev)
 		if (runnable && t->p.scx.slice)
 			return 1;
 	}
-	if (c->nr_local)
+	if (c->nr_local || !host_is_online(cpu))
 		return 0;
 	do {
 		host.program.nr_inserts = 0;
@@ -200,6 +242,22 @@ static void host_set_next(u32 cpu, u32 task)
 	c->current = task;
 	if (machine.has_run_hooks)
 		laxity_running(context);
+}
+
+/* migrate_disable_switch(): a task that may not migrate leaves its CPU. */
+static void host_confine(u32 task, u32 cpu)
+{
+	struct host_task *t = &host.task[task];
+	u32 runnable = t->p.scx.flags & SCX_TASK_QUEUED;
+
+	if (!t->p.migration_disabled || t->p.cpus_ptr != &t->allowed)
+		return;
+	if (runnable)
+		host_take_back(task);
+	t->confined.bits[0] = 1UL << cpu;
+	t->p.cpus_ptr = &t->confined;
+	if (runnable)
+		host_enqueue(task, 0);
 }
 
 /* __schedule(): the current task goes on, or has blocked. */
@@ -242,8 +300,10 @@ static void host_schedule(u32 cpu, int blocks)
 		if (next < HOST_TASKS)
 			host_set_next(cpu, next);
 		c->current = next;
-		if (t)
+		if (t) {
+			host_confine(prev, cpu);
 			t->p.on_cpu = 0;
+		}
 		if (next < HOST_TASKS)
 			host.task[next].p.on_cpu = 1;
 		c->claimed = 0;
@@ -252,6 +312,9 @@ static void host_schedule(u32 cpu, int blocks)
 	}
 	if (next == HOST_HIGHER)
 		c->disturbed = 1;
+	/* balance_push() */
+	c->pushes = !host_is_active(cpu) && next < HOST_TASKS &&
+		    !host.task[next].p.migration_disabled;
 	c->locked = 0;
 	if (blocks && t && t->p.__state & TASK_DEAD)
 		t->state = HOST_DEAD;
@@ -270,6 +333,23 @@ static void host_deliver_kick(u32 cpu)
 	c->kick = c->kick_preempt = 0;
 }
 
+/* A task that waits moves to the run queue of another CPU. */
+static void host_move(u32 task, u32 from, u32 to)
+{
+	host_begin(from, 0);
+	host.cpu[from].locked = host.cpu[to].locked = 1;
+	host_take_back(task);
+	host_count(from, -1);
+	host_count(to, 1);
+	host.task[task].p.thread_info.cpu = to;
+	host_enqueue(task, 0);
+	host.cpu[from].locked = host.cpu[to].locked = 0;
+	if (host.cpu[to].current == HOST_IDLE)
+		host.cpu[to].resched = 1;
+}
+
+static void host_push(u32 cpu);
+
 /* All kicks arrive, and all CPUs reschedule that were asked to. */
 static void host_settle(void)
 {
@@ -287,10 +367,12 @@ static void host_settle(void)
 				host_deliver_kick(cpu);
 			if (c->resched)
 				host_schedule(cpu, 0);
+			if (c->pushes)
+				host_push(cpu);
 		}
 		for (left = cpu = 0; cpu < host.cpus; cpu++)
 			left |= host.cpu[cpu].kick | host.cpu[cpu].kick_preempt |
-				host.cpu[cpu].resched;
+				host.cpu[cpu].resched | host.cpu[cpu].pushes;
 	}
 }
 
@@ -358,10 +440,12 @@ static void host_wake(u32 task, u32 by, u32 in_interrupt)
 
 	host_begin(by, in_interrupt);
 	t->p.__state = 0;
-	if (t->p.nr_cpus_allowed > 1)
+	if (t->p.nr_cpus_allowed > 1 && !t->p.migration_disabled)
 		cpu = laxity_select_cpu(context);
-	if (cpu >= host.cpus || !bpf_cpumask_test_cpu(cpu, t->p.cpus_ptr))
+	else
 		cpu = __builtin_ctzl(t->p.cpus_ptr->bits[0]);
+	if (!host_may_be_on(&t->p, cpu))
+		cpu = host_fallback(t);
 	t->p.thread_info.cpu = cpu;
 	host.cpu[cpu].locked = 1;
 	t->p.scx.flags |= SCX_TASK_QUEUED;
@@ -396,8 +480,9 @@ static void host_renew(u32 task, u32 by, unsigned long allowed)
 	host_begin(by, 0);
 	host.cpu[cpu].locked = 1;
 	host_dequeue(task);
-	t->allowed.bits[0] = allowed;
-	t->p.nr_cpus_allowed = __builtin_popcountl(allowed);
+	host_set_affinity(t, allowed);
+	if (!t->p.migration_disabled)
+		t->p.cpus_ptr = &t->allowed;
 	if (runnable)
 		host_enqueue(task, 0);
 	if (runs)
@@ -410,27 +495,19 @@ static void host_renew(u32 task, u32 by, unsigned long allowed)
 static void host_change_affinity(u32 task, u32 by, unsigned long allowed)
 {
 	struct host_task *t = &host.task[task];
-	u32 from = t->p.thread_info.cpu, to = __builtin_ctzl(allowed);
+	u32 from = t->p.thread_info.cpu, to = __builtin_ctzl(allowed & host.active.bits[0]);
 	struct host_cpu *c = &host.cpu[from];
 	u32 higher = c->higher;
 
 	host_renew(task, by, allowed);
-	if (allowed >> from & 1 || !(t->p.scx.flags & SCX_TASK_QUEUED))
+	if (allowed >> from & 1 || !(t->p.scx.flags & SCX_TASK_QUEUED) || t->p.migration_disabled)
 		return;
 	if (c->current == task) {
 		c->higher = 1;
 		host_schedule(from, 0);
 	}
-	host_begin(from, 0);
-	c->locked = host.cpu[to].locked = 1;
-	host_take_back(task);
-	host_count(from, -1);
-	host_count(to, 1);
-	t->p.thread_info.cpu = to;
-	host_enqueue(task, 0);
-	c->locked = host.cpu[to].locked = 0;
-	if (host.cpu[to].current == HOST_IDLE)
-		host.cpu[to].resched = 1;
+	if (t->p.thread_info.cpu == from)
+		host_move(task, from, to);
 	c->higher = higher;
 	if (c->current == HOST_HIGHER && !higher)
 		host_schedule(from, 0);
@@ -456,6 +533,7 @@ static void host_leave_class(u32 task, u32 is_boosted)
 	if (c->current == task) {
 		c->current = HOST_HIGHER;
 		c->disturbed = c->resched = 1;
+		host_confine(task, t->p.thread_info.cpu);
 		t->p.on_cpu = 0;
 	}
 	laxity_enable(context);
@@ -533,6 +611,8 @@ static void host_start(u32 cpus, u32 run_hooks, const struct lxc_policy_params *
 	setup.rules = *rules;
 	setup.best_effort_bw_min = LX_FULL_SHARE / 20;
 	host.cpus = cpus;
+	host.active.bits[0] = (1UL << cpus) - 1;
+	setup.cpu_active_mask = (u64)&host.active;
 	host.now = 1000000000;
 	host.has_set_slice = run_hooks;
 	host_other.thread_pid = &host_root_pid;
@@ -563,9 +643,8 @@ static void host_create(u32 task, u32 cpu, unsigned long allowed)
 	u64 context[2] = { (u64)&t->p, (u64)&args };
 
 	host_begin(cpu, 0);
-	t->allowed.bits[0] = allowed;
+	host_set_affinity(t, allowed);
 	t->p.cpus_ptr = &t->allowed;
-	t->p.nr_cpus_allowed = __builtin_popcountl(allowed);
 	t->p.thread_info.cpu = cpu;
 	laxity_init_task(context);
 	laxity_enable(context);

@@ -31,7 +31,7 @@
 
 enum { EBUSY = 16, EINVAL = 22, BPF_MAP_TYPE_ARRAY = 2 };
 
-#define HOST_CPUS 2
+#define HOST_CPUS 3
 #define HOST_TASKS 6
 #define HOST_INSERTS 32
 /* As a task: no task of this class; a task of a higher class. */
@@ -45,11 +45,16 @@ struct host_task {
 	u32 state;
 	/* The scheduler has it; its `enqueue` has not ended. */
 	u32 queued, enqueueing;
+	/* It was enqueued on a CPU that was offline, and no program was called. */
+	u32 bypasses;
+	/* Migration has been disabled since its last `enqueue` without that. */
+	u32 was_confined;
 	/* Number of its last `enqueue`. */
 	u64 seq;
 	/* References that the scheduler holds. */
 	s32 held;
-	cpumask_t allowed;
+	/* Its affinity, and the CPU to which it is confined while migration is disabled. */
+	cpumask_t allowed, confined;
 	/* Execution, in ns, and the reservation that was granted; no period without one. */
 	u64 executed;
 	u64 budget;
@@ -58,6 +63,9 @@ struct host_task {
 };
 
 enum { HOST_ABSENT, HOST_ALIVE, HOST_DEAD };
+
+/* A CPU leaves the mask of active CPUs, its run queue goes offline, and it stops; then it returns. */
+enum { HOST_UP, HOST_INACTIVE, HOST_OFFLINE, HOST_DOWN, HOST_COMING };
 
 struct host_cpu {
 	u32 current;
@@ -72,6 +80,10 @@ struct host_cpu {
 	u32 claimed;
 	/* Its run queue lock is held. */
 	u32 locked;
+	/* A task is there that may not migrate to its reservation's CPU. */
+	u32 confines;
+	/* Hotplug, and whether its current task has to leave for that. */
+	u32 stage, pushes;
 	/* Timer of its scheduler, and the CPU on which it was set. */
 	u64 timer;
 	u32 timer_on;
@@ -95,6 +107,7 @@ struct host {
 	struct host_task task[HOST_TASKS];
 	struct host_cpu cpu[HOST_CPUS];
 	struct rq rq[HOST_CPUS];
+	cpumask_t active;
 	struct host_program program;
 	/* Features of the kernel. */
 	u32 has_deadline_server, has_set_slice;
@@ -300,7 +313,7 @@ static struct cgroup *scx_bpf_task_cgroup(struct task_struct *p)
 
 static bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *mask)
 {
-	return mask->bits[0] >> cpu & 1;
+	return cpu < HOST_CPUS && mask->bits[0] >> cpu & 1;
 }
 
 static void scx_bpf_dsq_insert(struct task_struct *p, u64 queue, u64 slice, u64 flags)
@@ -326,6 +339,8 @@ static void scx_bpf_kick_cpu(s32 cpu, u64 flags)
 {
 	struct host_cpu *c = &host.cpu[cpu];
 
+	if (c->stage == HOST_DOWN)
+		return;
 	if (flags & SCX_KICK_PREEMPT)
 		c->kick_preempt = 1;
 	else if (!(flags & SCX_KICK_IDLE) || c->current == HOST_IDLE)
