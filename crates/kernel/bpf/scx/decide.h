@@ -80,6 +80,7 @@ LX_INLINE u64 lx_server_runtime(const struct lx_cpu *c)
 /* Requires the lock. Sets the timer for a kick that may be lost. */
 LX_INLINE void lx_arm_poll(struct lx_cpu *c, u64 now)
 {
+	c->kick_again_ns = LX_HIGHER_CLASS_POLL_NS;
 	lx_arm_timer(c, now, lx_min(c->due, now + LX_HIGHER_CLASS_POLL_NS));
 }
 

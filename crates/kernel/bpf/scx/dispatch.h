@@ -51,8 +51,8 @@ LX_INLINE int lx_dispatch_task(struct lx_task *t, u32 cpu, u64 slice)
 	/* It was enqueued elsewhere since it was picked. */
 	if (machine.cpus > 1 && READ_ONCE(t->home_cpu) != cpu)
 		slice = LX_UNCHARGED_SLICE_NS;
-	/* Its affinity changed while it was moved to the servers of a CPU: it runs where it is, which they do
-	 * not account for, until it is enqueued again. */
+	/* Its affinity changed while it was moved to the servers of a CPU, or no CPU is given: it runs where it
+	 * is, which no servers account for, until it is enqueued again. */
 	if (machine.cpus > 1 && !bpf_cpumask_test_cpu(cpu, p->cpus_ptr)) {
 		queue = SCX_DSQ_LOCAL_ON | scx_bpf_task_cpu(p);
 		slice = LX_UNCHARGED_SLICE_NS;

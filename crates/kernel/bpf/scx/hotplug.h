@@ -4,8 +4,8 @@
  *
  * A CPU that goes offline first leaves the active mask, and the kernel waits until all CPUs see
  * that. Later it stops calling `dispatch` there, and waits until the run queue is empty. So from
- * the change of the mask on nothing is decided on that CPU: no task enters its servers, no timer is
- * set and no task is preempted, because `dispatch` might not be called to pick another. Runnable
+ * the change of the mask on nothing is decided on that CPU: no task enters its servers and no task is
+ * preempted, because `dispatch` might not be called to pick another. Runnable
  * tasks run in order of arrival, and the kernel migrates each one as soon as it runs. Tasks that
  * wait in the servers are dispatched to the same end: by the CPU itself while `dispatch` is called,
  * then by the others. A CPU that comes online is active some time before `dispatch` is called.
@@ -16,10 +16,13 @@
 #include "join.h"
 
 /* Slots to scan per call: one call may dispatch as many tasks, and one more. */
+#ifndef LX_EVACUATION_BATCH
 #define LX_EVACUATION_BATCH 16
+#endif
 
-/* Until all slots are scanned, the timer of a CPU that went offline kicks the others this often, in ns. */
-#define LX_SWEEP_POLL_NS 100000
+/* Longest time until the timer of an offline CPU kicks again, in ns. While the machine is suspended `dispatch`
+ * is not called on any CPU. */
+#define LX_MAX_KICK_AGAIN_NS 10000000
 
 /* Words of 64 CPUs. */
 #define LX_CPUMASK_WORDS 128
@@ -81,6 +84,9 @@ LX_GLOBAL_FN u32 lx_evacuate(u32 slot)
 		evicted = lx_evict(t, slot);
 	if (evicted == LX_EVICTED_TO_WAIT)
 		return 1;
+	/* It was enqueued again elsewhere. */
+	if (evicted == LX_EVICTED && READ_ONCE(t->queued))
+		return 0;
 	p = t->task;
 	/* Another CPU may have stolen it and not dispatched it yet. */
 	if (!p || (evicted == LX_NOT_EVICTED && (!t->queued || lx_is_active(scx_bpf_task_cpu(p)))))
@@ -172,6 +178,31 @@ LX_INLINE void lx_kick_if_offline(u32 cpu)
 		scx_bpf_kick_cpu(cpu, 0);
 }
 
+/* The timer of an offline CPU, which another CPU has once it is gone. A kick may be lost where a CPU is about
+ * to start a task; one that comes online calls `dispatch` only when it is. So they are repeated, less and less
+ * often. */
+LX_INLINE void lx_offline_timer_fired(struct lx_cpu *c, struct bpf_timer *timer, u64 now)
+{
+	u32 is_active = lx_is_active(c->cpu);
+	u64 again = LX_NEVER, due;
+
+	if (READ_ONCE(sweep.slots) || is_active) {
+		/* Zero until the first poll. */
+		c->kick_again_ns = lx_max(c->kick_again_ns, LX_HIGHER_CLASS_POLL_NS);
+		again = now + c->kick_again_ns;
+		c->kick_again_ns = lx_min(2 * c->kick_again_ns, LX_MAX_KICK_AGAIN_NS);
+		bpf_timer_start(timer, again, BPF_F_TIMER_ABS);
+	}
+	if (is_active)
+		scx_bpf_kick_cpu(c->cpu, SCX_KICK_PREEMPT);
+	else
+		lx_kick_active_cpus();
+	/* It has come online since, and a decision may have set an earlier time. */
+	due = READ_ONCE(c->due);
+	if (!lx_is_offline(c) && due < again)
+		bpf_timer_start(timer, due, BPF_F_TIMER_ABS);
+}
+
 /* Runs before the scheduler starts. A lookup of the symbol in user space takes a hundred times as
  * long. */
 SEC("syscall")
@@ -204,8 +235,7 @@ void laxity_cpu_offline(u64 *ctx)
 	if (c) {
 		bpf_local_irq_save(&flags);
 		if (lx_lock(&c->lock)) {
-			c->due = bpf_ktime_get_ns() + LX_SWEEP_POLL_NS;
-			lx_start_timer(c, c->due);
+			lx_arm_poll(c, bpf_ktime_get_ns());
 			lx_unlock(&c->lock);
 		}
 		bpf_local_irq_restore(&flags);

@@ -34,7 +34,10 @@ LX_GLOBAL_FN u32 lx_join_home(u32 slot, u64 now)
 		lx_task_attach(c, t, slot, now);
 		lx_on_wake(c, now, slot);
 	}
-	lx_decide(c, now, &o);
+	/* A CPU that comes online decides when it is. */
+	o.preempt = 1;
+	if (!lx_is_offline(c))
+		lx_decide(c, now, &o);
 	if (o.preempt)
 		lx_reschedule(c, now);
 	lx_unlock(&c->lock);

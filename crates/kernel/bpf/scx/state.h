@@ -43,8 +43,11 @@ struct lx_cpu {
 	/* Time for which the timer is set, and time at which it is needed. */
 	u64 armed;
 	u64 due;
+	/* While the CPU is offline: time until the timer kicks again. */
+	u64 kick_again_ns;
 	u32 overflow_server;
-	/* Set when the CPU goes offline, cleared when `dispatch` or `enqueue` runs there again. */
+	/* Set when the CPU goes offline, cleared when `dispatch` is called there again, or `enqueue` for a task
+	 * of its servers. */
 	u32 offline;
 	/* Slot of ksoftirqd while that thread waits for the CPU. */
 	u32 ksoftirqd;

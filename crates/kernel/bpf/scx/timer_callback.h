@@ -96,17 +96,13 @@ static int lx_timer_fired(void *map, u32 *key, struct bpf_timer *timer)
 	if (!c)
 		return 0;
 	WRITE_ONCE(c->armed, 0);
+	if (lx_is_offline(c)) {
+		lx_offline_timer_fired(c, timer, now);
+		return 0;
+	}
 	due = READ_ONCE(c->due);
 	if (due == LX_NEVER)
 		return 0;
-	/* Another CPU has the timer now. No decision moves it any more. A kick may be lost where a CPU is
-	 * about to start a task; one that comes online calls `dispatch` only when it is. */
-	if (lx_is_offline(c)) {
-		lx_kick_active_cpus();
-		if (READ_ONCE(sweep.slots) || lx_is_active(c->cpu))
-			bpf_timer_start(timer, now + LX_SWEEP_POLL_NS, BPF_F_TIMER_ABS);
-		return 0;
-	}
 	if (due > now + LX_MIN_DELAY_NS) {
 		WRITE_ONCE(c->armed, due);
 		/* Another CPU may have set an earlier time meanwhile. */

@@ -269,13 +269,20 @@ static int apply(const struct event *e, int is_within)
 	u32 cpu = e->cpu % nr_cpus, task = e->what % HOST_TASKS;
 	struct host_cpu *c = &host.cpu[cpu];
 	struct host_task *h = &host.task[task];
+	u64 length;
+	u32 k;
 
 	if (c->stage == HOST_DOWN && e->kind != TIME && e->kind != HOTPLUG && e->kind != SETTLE)
 		return 0;
 	host_begin(cpu, 0);
 	switch (e->kind) {
 	case TIME:
-		host_advance(lengths[e->what % NR_LENGTHS], ran);
+		/* No CPU takes long to come online. */
+		length = lengths[e->what % NR_LENGTHS];
+		for (k = 0; k < nr_cpus; k++)
+			if (host.cpu[k].stage == HOST_COMING)
+				length = lengths[0];
+		host_advance(length, ran);
 		return 1;
 	case WAKE:
 	case WAKE_BY_CURRENT:

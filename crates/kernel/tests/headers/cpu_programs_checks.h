@@ -98,7 +98,7 @@ static void check_supply(void)
 /* --- Tasks --- */
 
 /* A task that may not migrate to its reservation's CPU takes turns before all others where it is. The
- * kernel disables migration for a few instructions only. */
+ * kernel disables migration for a few instructions only, without PREEMPT_RT. */
 static void note_confined(void)
 {
 	u32 i;
@@ -109,9 +109,12 @@ static void note_confined(void)
 		const struct host_task *h = &host.task[i];
 		struct host_cpu *c = &host.cpu[h->p.thread_info.cpu];
 
-		if (is_runnable(i) && h->was_confined && !h->queued &&
-		    h->p.scx.slice <= LX_UNCHARGED_SLICE_NS)
-			c->disturbed = c->confines = host.cpu[h->reserved_cpu].disturbed = 1;
+		if (!is_runnable(i) || !h->was_confined || h->queued ||
+		    h->p.scx.slice > LX_UNCHARGED_SLICE_NS)
+			continue;
+		c->disturbed = c->confines = 1;
+		if (lx_bound_reservation(task_of(i)))
+			host.cpu[lx_bound_cpu(task_of(i))].disturbed = 1;
 	}
 }
 
@@ -281,6 +284,18 @@ static void check_all(void)
 	check_supply();
 }
 
+/* Kicks are repeated less and less often while no CPU calls `dispatch`. */
+static u64 longest_kick_again(void)
+{
+	u64 longest = 0;
+	u32 cpu;
+
+	for (cpu = 0; cpu < host.cpus; cpu++)
+		if (host.cpu[cpu].stage == HOST_OFFLINE)
+			longest = lx_max(longest, lx_cpu(cpu)->kick_again_ns);
+	return longest;
+}
+
 static void check(void)
 {
 	check_all();
@@ -289,7 +304,7 @@ static void check(void)
 	host_advance(SOON_NS, ran);
 	check_all();
 	if (soon == left_behind) {
-		host_advance(SWEEP_NS, ran);
+		host_advance(SWEEP_NS + longest_kick_again(), ran);
 		check_all();
 	}
 	expect(!soon, soon);

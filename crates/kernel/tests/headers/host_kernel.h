@@ -31,6 +31,9 @@
 
 enum { EBUSY = 16, EINVAL = 22, BPF_MAP_TYPE_ARRAY = 2 };
 
+/* Several for each sweep of the tasks of a CPU that goes offline. */
+#define LX_EVACUATION_BATCH 2
+
 #define HOST_CPUS 3
 #define HOST_TASKS 6
 #define HOST_INSERTS 32
@@ -69,7 +72,7 @@ enum { HOST_UP, HOST_INACTIVE, HOST_OFFLINE, HOST_DOWN, HOST_COMING };
 
 struct host_cpu {
 	u32 current;
-	/* A task of a higher class is runnable; has ever had the CPU. */
+	/* A task of a higher class is runnable; has ever had the CPU, or the CPU has been offline. */
 	u32 higher, disturbed;
 	/* The local DSQ, its head first. */
 	u32 local[HOST_TASKS + 1];
