@@ -5,10 +5,10 @@
  * A CPU that goes offline first leaves the active mask, and the kernel waits until all CPUs see
  * that. Later it stops calling `dispatch` there, and waits until the run queue is empty. So from
  * the change of the mask on nothing is decided on that CPU: no task enters its servers and no task is
- * preempted, because `dispatch` might not be called to pick another. Runnable
- * tasks run in order of arrival, and the kernel migrates each one as soon as it runs. Tasks that
- * wait in the servers are dispatched to the same end: by the CPU itself while `dispatch` is called,
- * then by the others. A CPU that comes online is active some time before `dispatch` is called.
+ * preempted, because `dispatch` might not be called to pick another. Runnable tasks run in order of
+ * arrival, and the kernel migrates each one as soon as it runs. Tasks that wait in the servers are
+ * dispatched to the same end: by the CPU itself while `dispatch` is called, then by the others. A CPU
+ * that comes online is active some time before `dispatch` is called.
  */
 #ifndef LAXITY_SCX_HOTPLUG_H
 #define LAXITY_SCX_HOTPLUG_H
@@ -109,20 +109,19 @@ LX_INLINE void lx_evacuation_start(void)
 }
 
 /* Called from `dispatch`: scans the next few slots, and reschedules if some remain. */
-LX_INLINE u32 lx_evacuate_batch(u32 cpu)
+LX_INLINE void lx_evacuate_batch(u32 cpu)
 {
 	u32 from = READ_ONCE(sweep.slots),
 	    to = from > LX_EVACUATION_BATCH ? from - LX_EVACUATION_BATCH : 0, slot;
 
 	if (!from || __sync_val_compare_and_swap(&sweep.slots, from, to) != from)
-		return 0;
+		return;
 	/* Here, since calls nest at most eight deep. */
 	for (slot = to + lx_zero; slot < from && can_loop; slot += 1 + lx_zero)
 		if (lx_evacuate(slot))
 			lx_join_home(slot, bpf_ktime_get_ns());
 	if (to)
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
-	return 1;
 }
 
 /* Returns true if the active mask changed since the last call. */
@@ -229,10 +228,9 @@ void laxity_cpu_offline(u64 *ctx)
 		scx_bpf_exit_bstr(0, why, &none, 0);
 		return;
 	}
-	if (c)
-		c->offline = 1;
 	lx_evacuation_start();
 	if (c) {
+		c->offline = 1;
 		bpf_local_irq_save(&flags);
 		if (lx_lock(&c->lock)) {
 			lx_arm_poll(c, bpf_ktime_get_ns());

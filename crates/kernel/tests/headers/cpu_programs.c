@@ -169,18 +169,25 @@ static int stop(u32 cpu, u32 state)
 	return 1;
 }
 
+/* No task can come to a run queue now, whichever it is. */
+static int any_locked(void)
+{
+	u32 k;
+
+	for (k = 0; k < nr_cpus; k++)
+		if (host.cpu[k].locked)
+			return 1;
+	return 0;
+}
+
 static int wake(u32 cpu, u32 task, u32 by_current)
 {
 	struct host_task *h = &host.task[task];
-	u32 k, current = host.cpu[cpu].current;
+	u32 current = host.cpu[cpu].current;
 
 	if (h->state != HOST_ALIVE || is_runnable(task) || h->p.on_cpu ||
-	    (by_current && current >= HOST_TASKS))
+	    (by_current && current >= HOST_TASKS) || any_locked())
 		return 0;
-	/* It may come to any run queue. */
-	for (k = 0; k < nr_cpus; k++)
-		if (host.cpu[k].locked)
-			return 0;
 	host_wake(task, cpu, !by_current);
 	return 1;
 }
@@ -204,7 +211,6 @@ static int switch_higher(u32 cpu)
 static int renew(u32 cpu, u32 task, unsigned long allowed)
 {
 	struct host_task *h = &host.task[task];
-	u32 k;
 
 	allowed &= (1UL << nr_cpus) - 1;
 	if (h->state != HOST_ALIVE || (allowed && !(allowed & host.active.bits[0])))
@@ -215,25 +221,13 @@ static int renew(u32 cpu, u32 task, unsigned long allowed)
 		host_renew(task, cpu, h->allowed.bits[0]);
 		return 1;
 	}
-	/* It may come to any run queue. */
-	for (k = 0; k < nr_cpus; k++)
-		if (host.cpu[k].locked)
-			return 0;
+	if (any_locked())
+		return 0;
 	host_change_affinity(task, cpu, allowed);
 	/* The reservation ends when the task is enqueued. */
 	if (!(allowed >> h->reserved_cpu & 1))
 		h->period = 0;
 	return 1;
-}
-
-static int any_locked(void)
-{
-	u32 k;
-
-	for (k = 0; k < nr_cpus; k++)
-		if (host.cpu[k].locked)
-			return 1;
-	return 0;
 }
 
 /* The current task of a CPU may not migrate, or may again. */
@@ -270,7 +264,7 @@ static int apply(const struct event *e, int is_within)
 	struct host_cpu *c = &host.cpu[cpu];
 	struct host_task *h = &host.task[task];
 	u64 length;
-	u32 k;
+	u32 k, allowed;
 
 	if (c->stage == HOST_DOWN && e->kind != TIME && e->kind != HOTPLUG && e->kind != SETTLE)
 		return 0;
@@ -326,7 +320,8 @@ static int apply(const struct event *e, int is_within)
 		return hotplug(cpu, e->what & 8, is_within);
 	case RENEW:
 	case AFFINITY:
-		return renew(cpu, task, e->kind == AFFINITY ? 1 + e->what / HOST_TASKS % ((1U << nr_cpus) - 1) : 0);
+		allowed = 1 + e->what / HOST_TASKS % ((1U << nr_cpus) - 1);
+		return renew(cpu, task, e->kind == AFFINITY ? allowed : 0);
 	case LEAVE:
 		if (h->state != HOST_ALIVE || host.cpu[h->p.thread_info.cpu].locked)
 			return 0;
@@ -335,9 +330,7 @@ static int apply(const struct event *e, int is_within)
 			h->period = 0;
 		return 1;
 	case CREATE:
-		if (h->state == HOST_ALIVE || h->p.on_cpu || is_within)
-			return 0;
-		if (!host_is_active(cpu))
+		if (h->state == HOST_ALIVE || h->p.on_cpu || is_within || !host_is_active(cpu))
 			return 0;
 		create(cpu, task, e->what & 8);
 		return 1;

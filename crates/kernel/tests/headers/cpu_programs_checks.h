@@ -264,10 +264,7 @@ static void check_cpus(void)
 			    "a CPU is asked to reschedule for ever");
 		expect(c->clock >= clocks[cpu], "a clock goes back");
 		clocks[cpu] = c->clock;
-		/* The minimum delay of a timer may be left of what the CPU has for all. */
-		expect(host.cpu[cpu].disturbed || !c->servers.deadline_misses ||
-			       (c->servers.deadline_misses == 1 &&
-				c->servers.max_lateness_ns <= LX_MIN_DELAY_NS),
+		expect(host.cpu[cpu].disturbed || !c->servers.deadline_misses,
 		       "a deadline is missed");
 		check_first(cpu);
 	}

@@ -490,27 +490,33 @@ static void host_renew(u32 task, u32 by, unsigned long allowed)
 	host.cpu[cpu].locked = 0;
 }
 
-/* The affinity of a task changes. Where it excludes the CPU of a runnable task, a task of a higher class
- * moves it. */
-static void host_change_affinity(u32 task, u32 by, unsigned long allowed)
+/* A task of a higher class moves a runnable task off its CPU. */
+static void host_move_away(u32 task, u32 from, u32 to)
 {
-	struct host_task *t = &host.task[task];
-	u32 from = t->p.thread_info.cpu, to = __builtin_ctzl(allowed & host.active.bits[0]);
 	struct host_cpu *c = &host.cpu[from];
 	u32 higher = c->higher;
 
-	host_renew(task, by, allowed);
-	if (allowed >> from & 1 || !(t->p.scx.flags & SCX_TASK_QUEUED) || t->p.migration_disabled)
-		return;
 	if (c->current == task) {
 		c->higher = 1;
 		host_schedule(from, 0);
 	}
-	if (t->p.thread_info.cpu == from)
+	if (host.task[task].p.thread_info.cpu == from)
 		host_move(task, from, to);
 	c->higher = higher;
 	if (c->current == HOST_HIGHER && !higher)
 		host_schedule(from, 0);
+}
+
+/* The affinity of a task changes, and may exclude its CPU. */
+static void host_change_affinity(u32 task, u32 by, unsigned long allowed)
+{
+	struct host_task *t = &host.task[task];
+	u32 from = t->p.thread_info.cpu, to = __builtin_ctzl(allowed & host.active.bits[0]);
+
+	host_renew(task, by, allowed);
+	if (allowed >> from & 1 || !(t->p.scx.flags & SCX_TASK_QUEUED) || t->p.migration_disabled)
+		return;
+	host_move_away(task, from, to);
 }
 
 /* A task changes to a higher class, or is boosted to it, blocks there, and returns to this one. */

@@ -31,11 +31,11 @@ static void host_enable_migration(u32 task, u32 cpu)
 		host_change_affinity(task, cpu, (1UL << host.cpus) - 1);
 }
 
-/* __balance_push_cpu_stop(): a task of a higher class moves the current task off its CPU. */
+/* __balance_push_cpu_stop() */
 static void host_push(u32 cpu)
 {
 	struct host_cpu *c = &host.cpu[cpu];
-	u32 task = c->current, higher = c->higher;
+	u32 task = c->current;
 	struct task_struct *p;
 
 	c->pushes = 0;
@@ -44,15 +44,9 @@ static void host_push(u32 cpu)
 	p = &host.task[task].p;
 	if (p->migration_disabled)
 		return;
-	c->higher = 1;
-	host_schedule(cpu, 0);
 	if (!(p->cpus_ptr->bits[0] & host.active.bits[0]))
 		host_renew(task, cpu, (1UL << host.cpus) - 1);
-	if (p->thread_info.cpu == cpu)
-		host_move(task, cpu, __builtin_ctzl(p->cpus_ptr->bits[0] & host.active.bits[0]));
-	c->higher = higher;
-	if (c->current == HOST_HIGHER && !higher)
-		host_schedule(cpu, 0);
+	host_move_away(task, cpu, __builtin_ctzl(p->cpus_ptr->bits[0] & host.active.bits[0]));
 }
 
 static int host_has_confined(u32 cpu)

@@ -19,7 +19,7 @@ record_and_stop() {
 }
 
 for policy; do
-    record_reserved "$policy" 3s 800
+    record_reserved "$policy" 4s 800
     tasks hog 3 1 >/dev/null &
     tasks respond 4000 100 50 >/dev/null &
     sleep 1
