@@ -17,7 +17,8 @@ kernel-cpu up-recorded "$policy" 6000
 kernel-cpu recorded /tmp/events >/tmp/lost &
 kernel-cpu run 3000 10000 tasks periodic 10000 2000 300 >/tmp/first &
 kernel-cpu run 9000 40000 tasks periodic 40000 8000 60 >/tmp/second &
-tasks respond 4000 100 1000 >/dev/null &
+# Longer than the record, since its weight is changed.
+tasks respond 4000 100 100000 >/dev/null &
 answers=$!
 sleep 1.5
 # Tasks that come are to meet reservations, which come later where the start takes longer.
@@ -34,6 +35,7 @@ for many in 1 2 3 4 5 6 7 8; do sleep 0.1$many; done
 for many in 1 2 3; do sleep 0.2$many; done
 for many in 3 5 7; do sleep 0.0$many; done
 for many in 1 2 3 4 5 6 7 8 9; do sleep 0.02$many; done
+kill $answers
 wait
 echo "== $policy"
 cat /tmp/lost /tmp/first /tmp/second
