@@ -1,5 +1,6 @@
 # shellcheck shell=sh
-# Sourced by scripts in the virtual machine: starts a scheduler, prints exit statuses and kernel messages, waits.
+# Sourced by scripts in the virtual machine: starts a scheduler, prints exit statuses and kernel messages, counts
+# kicks, waits.
 
 # start_scheduler POLICY RUN_HOOKS: starts the scheduler once the boot is over; with run hooks if RUN_HOOKS is 1.
 start_scheduler() {
@@ -21,6 +22,9 @@ judge_kernel() {
         -e 'disabled (runtime error)' -e 'disabled (scx_bpf_error)' -A 3 ||
         echo "kernel content"
 }
+
+# kicks CPU: prints how often it has interrupted itself, to kick a CPU. All below it are online.
+kicks() { awk -v column=$(($1 + 2)) '/^ *IWI:/ { print $column }' /proc/interrupts; }
 
 # wait_for COMMAND...: repeats it until it succeeds, for at most 10 s of the guest's time.
 wait_for() {

@@ -372,7 +372,8 @@ fn reservations_hold_on_four_cpus_under_bebs_credit() {
 /// it has once it is online again.
 ///
 /// Fails when the tasks that waited there are not dispatched (the CPU never goes offline), and when
-/// a timer preempts the running task of a CPU that goes offline (the same).
+/// a timer preempts the running task of a CPU that goes offline (the same); in about half of the runs, when a CPU
+/// kicks while it stops (no kick of it after it is back; Linux 7.3 then waits for one for ever).
 fn cpus_go_offline_and_online(last: u32) {
     let (processors, last) = ((last + 1).to_string(), last.to_string());
     let Some(text) = run("hotplug.sh", &[&last], &["--smp", &processors]) else { return };
@@ -394,6 +395,7 @@ fn cpus_go_offline_and_online(last: u32) {
     assert_eq!(number(&text, "churn", "starts"), number(&text, "churn", "ends"), "{text}");
     assert_eq!(number(&text, "policy", "unlocked"), 0, "{text}");
     assert_eq!(number(&text, "policy", "unaccounted"), 0, "{text}");
+    assert!(number(&text, "kicks", "a_second") > 50, "{text}");
     assert!(text.ends_with("disabled\nkernel content\n"), "{text}");
 }
 

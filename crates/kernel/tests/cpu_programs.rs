@@ -71,8 +71,9 @@ fn search(rules: &CpuRules, search: &Search) -> Option<Vec<u64>> {
 /// outlives a task that leaves before it joined; when a task whose affinity excludes the CPU of its request
 /// gets a whole slice where it is; with run hooks, when a woken task is put on the local DSQ while `dispatch` is
 /// asked for, and when a task that started on a CPU that was offline keeps its slice or is not known when it goes on;
-/// when nothing repeats the kick after a CPU went offline, or to one that comes online; when a task that waits on
-/// another CPU than the one that goes precedes the reservations there.
+/// when nothing repeats the kick after a CPU went offline, or to one that comes online; when a CPU kicks or
+/// sets a timer as the last thing before it stops; when a task that waits on another CPU than the one that goes
+/// precedes the reservations there.
 #[test]
 fn promises_are_kept_in_random_sequences() {
     for rules in policies() {
@@ -94,8 +95,10 @@ fn promises_are_kept_in_random_sequences() {
 /// at each of five instants.
 ///
 /// Fails when a task that is taken from another CPU, and enqueued there again before its `dispatch` ends,
-/// keeps its slice; when the lateness of a first release counts as missed deadlines; when a timer that kicks
-/// a CPU with parked tasks, which a higher class has, finds the next time that it is not due.
+/// keeps its slice; when the timer of a CPU that comes online was set for long after that, or asks less and less often
+/// while a higher class has that CPU; when, with run hooks, the servers do not know a task that a CPU woke which
+/// stops; when the lateness of a first release counts as missed deadlines; when a timer that kicks a CPU with parked
+/// tasks, which a higher class has, finds the next time that it is not due.
 #[test]
 fn promises_are_kept_in_all_short_sequences() {
     for rules in policies() {

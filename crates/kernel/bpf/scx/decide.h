@@ -49,17 +49,20 @@ LX_INLINE u64 lx_due_with_local(struct lx_cpu *c, u64 now, u64 due, u32 parked)
  * and the order of what waits does not matter meanwhile. */
 #define lx_has_deadline_server() bpf_core_field_exists(((struct rq *)0)->ext_server)
 
-/* Returns true if tasks of a higher class are runnable on the CPU while something is reserved there:
- * the CPU then executes of ours what the deadline server grants. Without the run queue's lock the
- * counts may differ for a moment, which costs best effort a turn. */
+/* Returns true if tasks of a higher class are runnable on the CPU. Without the run queue's lock the counts may
+ * differ for a moment. */
+LX_INLINE u32 lx_has_higher_class(const struct lx_cpu *c)
+{
+	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, c->cpu);
+
+	return rq && rq->nr_running > rq->scx.nr_running;
+}
+
+/* The same while something is reserved there: the CPU then executes of ours what the deadline server
+ * grants. A wrong count costs best effort a turn. */
 LX_INLINE u32 lx_higher_class_waits(const struct lx_cpu *c)
 {
-	const struct rq *rq;
-
-	if (!lx_has_deadline_server() || !c->servers.reserved_bw)
-		return 0;
-	rq = bpf_per_cpu_ptr(&runqueues, c->cpu);
-	return rq && rq->nr_running > rq->scx.nr_running;
+	return lx_has_deadline_server() && c->servers.reserved_bw && lx_has_higher_class(c);
 }
 
 /* Time after which the CPU has to reschedule for the deadline server to end: the kernel sets a timer

@@ -7,8 +7,9 @@
  * the change of the mask on nothing is decided on that CPU: no task enters its servers and no task is
  * preempted, because `dispatch` might not be called to pick another. Runnable tasks run in order of
  * arrival, and the kernel migrates each one as soon as it runs. Tasks that wait in the servers are
- * dispatched to the same end: by the CPU itself while `dispatch` is called, then by the others. A CPU
- * that comes online is active some time before `dispatch` is called.
+ * dispatched to the same end: by the CPU itself while `dispatch` is called, then by the others. The last
+ * programs on a CPU that stops may not cause interrupts (lx_is_stopping). A CPU that comes online is active some
+ * time before `dispatch` is called.
  */
 #ifndef LAXITY_SCX_HOTPLUG_H
 #define LAXITY_SCX_HOTPLUG_H
@@ -160,6 +161,33 @@ LX_INLINE int lx_check_offline(u32 cpu)
 	return c->offline;
 }
 
+/* Called from `enqueue`. Returns true on a CPU whose local APIC is off already, where the kernel wakes who waits
+ * for the CPU to stop: a worker thread, in 7.x the task that asked for it. Kicks, and in 7.x starts of timers, are
+ * interrupts of the CPU by itself: they would stay pending, and keep all later ones of that CPU, once it is back,
+ * from being raised. So nothing is decided there, and the task preempts whatever its CPU runs. */
+LX_INLINE int lx_is_stopping(void)
+{
+	u32 cpu = bpf_get_smp_processor_id();
+	const struct cpumask *online;
+	int is_online;
+
+	if (lx_is_active(cpu))
+		return 0;
+	online = scx_bpf_get_online_cpumask();
+	is_online = bpf_cpumask_test_cpu(cpu, online);
+	scx_bpf_put_cpumask(online);
+	return !is_online;
+}
+
+/* Requires the lock. The decision follows where the task starts. */
+LX_INLINE void lx_wake_undecided(struct lx_cpu *c, const struct lx_task *t, u32 slot)
+{
+	u64 now = lx_sync_clock(c, bpf_ktime_get_ns(), slot);
+
+	lx_task_attach(c, t, slot, now);
+	lx_on_wake(c, now, slot);
+}
+
 /* Called from `enqueue` on a CPU that goes offline: it has no servers any more. */
 LX_INLINE void lx_leave_servers(struct task_struct *p, struct lx_task *t, u32 slot)
 {
@@ -179,7 +207,7 @@ LX_INLINE void lx_kick_if_offline(u32 cpu)
 
 /* The timer of an offline CPU, which another CPU has once it is gone. A kick may be lost where a CPU is about
  * to start a task; one that comes online calls `dispatch` only when it is. So they are repeated, less and less
- * often. */
+ * often, except while a higher class has the CPU that comes online (as in lx_timer_fired). */
 LX_INLINE void lx_offline_timer_fired(struct lx_cpu *c, struct bpf_timer *timer, u64 now)
 {
 	u32 is_active = lx_is_active(c->cpu);
@@ -187,7 +215,8 @@ LX_INLINE void lx_offline_timer_fired(struct lx_cpu *c, struct bpf_timer *timer,
 
 	if (READ_ONCE(sweep.slots) || is_active) {
 		/* Zero until the first poll. */
-		c->kick_again_ns = lx_max(c->kick_again_ns, LX_HIGHER_CLASS_POLL_NS);
+		if (!c->kick_again_ns || (is_active && lx_has_higher_class(c)))
+			c->kick_again_ns = LX_HIGHER_CLASS_POLL_NS;
 		again = now + c->kick_again_ns;
 		c->kick_again_ns = lx_min(2 * c->kick_again_ns, LX_MAX_KICK_AGAIN_NS);
 		bpf_timer_start(timer, again, BPF_F_TIMER_ABS);
@@ -200,6 +229,19 @@ LX_INLINE void lx_offline_timer_fired(struct lx_cpu *c, struct bpf_timer *timer,
 	due = READ_ONCE(c->due);
 	if (!lx_is_offline(c) && due < again)
 		bpf_timer_start(timer, due, BPF_F_TIMER_ABS);
+}
+
+/* Makes the timer of a CPU that goes, or comes back, fire soon. */
+LX_INLINE void lx_arm_hotplug_poll(struct lx_cpu *c)
+{
+	unsigned long flags;
+
+	bpf_local_irq_save(&flags);
+	if (lx_lock(&c->lock)) {
+		lx_arm_poll(c, bpf_ktime_get_ns());
+		lx_unlock(&c->lock);
+	}
+	bpf_local_irq_restore(&flags);
 }
 
 /* Runs before the scheduler starts. A lookup of the symbol in user space takes a hundred times as
@@ -221,7 +263,6 @@ void laxity_cpu_offline(u64 *ctx)
 {
 	struct lx_cpu *c = lx_cpu(ctx[0]);
 	char why[] = "CPUs may not go without CONFIG_KALLSYMS_ALL";
-	unsigned long flags;
 	u64 none = 0;
 
 	if (!setup.cpu_active_mask) {
@@ -231,22 +272,20 @@ void laxity_cpu_offline(u64 *ctx)
 	lx_evacuation_start();
 	if (c) {
 		c->offline = 1;
-		bpf_local_irq_save(&flags);
-		if (lx_lock(&c->lock)) {
-			lx_arm_poll(c, bpf_ktime_get_ns());
-			lx_unlock(&c->lock);
-		}
-		bpf_local_irq_restore(&flags);
+		lx_arm_hotplug_poll(c);
 	}
 	lx_kick_active_cpus();
 }
 
-/* The kernel requires this hook. It opens the run queue later; `dispatch` and `enqueue` notice
- * first. */
+/* The CPU is active, and its run queue open, or about to be: `dispatch` and `enqueue` notice. Its timer may have
+ * been set for long after that. */
 SEC("struct_ops/cpu_online")
 void laxity_cpu_online(u64 *ctx)
 {
-	(void)ctx;
+	struct lx_cpu *c = lx_cpu(ctx[0]);
+
+	if (c)
+		lx_arm_hotplug_poll(c);
 }
 
 #endif

@@ -58,6 +58,8 @@ bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *cpumask) __ksym;
 void scx_bpf_dsq_insert(struct task_struct *p, u64 dsq_id, u64 slice, u64 enq_flags) __ksym;
 void scx_bpf_dispatch_cancel(void) __ksym;
 void scx_bpf_kick_cpu(s32 cpu, u64 flags) __ksym;
+const struct cpumask *scx_bpf_get_online_cpumask(void) __ksym;
+void scx_bpf_put_cpumask(const struct cpumask *mask) __ksym;
 s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym;
 bool scx_bpf_test_and_clear_cpu_idle(s32 cpu) __ksym;
 s32 scx_bpf_pick_idle_cpu(const struct cpumask *allowed, u64 flags) __ksym;

@@ -34,6 +34,7 @@ LX_INLINE s32 lx_idle_near(struct task_struct *p, s32 before)
 	return scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
 }
 
+/* Also called on a CPU that stops (lx_is_stopping), so it neither kicks nor sets a timer. */
 SEC("struct_ops/select_cpu")
 int laxity_select_cpu(u64 *ctx)
 {
@@ -105,7 +106,7 @@ void laxity_enqueue(u64 *ctx)
 	struct lx_cpu *c;
 	/* Read once, since each read costs an instruction or two. */
 	const u32 run_hooks = machine.has_run_hooks, smp = machine.cpus > 1;
-	int preempted, run_now, park = 0;
+	int stopping, preempted, run_now, park = 0;
 	u32 drain_before = 0, was_next;
 
 	if (!t) {
@@ -114,7 +115,8 @@ void laxity_enqueue(u64 *ctx)
 		lx_insert_direct(p, SCX_DSQ_GLOBAL, LX_SLICE_NS, flags);
 		return;
 	}
-	if (t->cgroup_gen != READ_ONCE(grouping.changes))
+	stopping = smp && lx_is_stopping();
+	if (!stopping && t->cgroup_gen != READ_ONCE(grouping.changes))
 		lx_refresh_weight(t, p, slot, bpf_ktime_get_ns());
 	if (smp && !lx_is_active(cpu)) {
 		lx_leave_servers(p, t, slot);
@@ -145,6 +147,14 @@ void laxity_enqueue(u64 *ctx)
 	if (!c) {
 		/* The lock was not acquired; run the task anyway. */
 		lx_insert_direct(p, SCX_DSQ_LOCAL, LX_UNCHARGED_SLICE_NS, flags);
+		return;
+	}
+	if (stopping) {
+		if (run_hooks)
+			lx_wake_undecided(c, t, slot);
+		lx_unlock(&c->lock);
+		/* Until the next tick. */
+		lx_insert_direct(p, SCX_DSQ_LOCAL, 1, flags | SCX_ENQ_PREEMPT);
 		return;
 	}
 	/* The CPU is online again; another one, of a reservation, may still be coming. The kernel may have

@@ -183,10 +183,11 @@ static int any_locked(void)
 static int wake(u32 cpu, u32 task, u32 by_current)
 {
 	struct host_task *h = &host.task[task];
-	u32 current = host.cpu[cpu].current;
+	/* Or by the thread that stops the CPU. */
+	int has_current = host.cpu[cpu].current < HOST_TASKS || host.cpu[cpu].stage == HOST_DOWN;
 
 	if (h->state != HOST_ALIVE || is_runnable(task) || h->p.on_cpu ||
-	    (by_current && current >= HOST_TASKS) || any_locked())
+	    (by_current && !has_current) || any_locked())
 		return 0;
 	host_wake(task, cpu, !by_current);
 	return 1;
@@ -244,12 +245,16 @@ static int pin(u32 cpu)
 	return 1;
 }
 
-static int hotplug(u32 cpu, u32 fails, u32 is_within)
+static int hotplug(u32 cpu, u32 what, u32 is_within)
 {
 	u32 i;
 
-	if (host.cpu[cpu].locked || !host_hotplug(cpu, fails, is_within))
+	if (host.cpu[cpu].locked || !host_hotplug(cpu, what & 8, is_within))
 		return 0;
+	/* The last that a CPU does: in 6.18 for a worker thread, which has no reservation. */
+	if (host.cpu[cpu].stage == HOST_DOWN &&
+	    (run_hooks || !host.task[what % HOST_TASKS].period))
+		wake(cpu, what % HOST_TASKS, 1);
 	/* The reservations on a CPU end when it goes. */
 	for (i = 0; i < HOST_TASKS && !host_is_active(cpu); i++)
 		if (host.task[i].reserved_cpu == cpu)
@@ -317,7 +322,7 @@ static int apply(const struct event *e, int is_within)
 	case PIN:
 		return pin(cpu);
 	case HOTPLUG:
-		return hotplug(cpu, e->what & 8, is_within);
+		return hotplug(cpu, e->what, is_within);
 	case RENEW:
 	case AFFINITY:
 		allowed = 1 + e->what / HOST_TASKS % ((1U << nr_cpus) - 1);
@@ -551,13 +556,33 @@ static const struct event beginnings[][5] = {
 };
 #define NR_BEGINNINGS (sizeof(beginnings) / sizeof(beginnings[0]))
 
-/* On one CPU: a reservation is parked below best effort while a higher class has the CPU, and precedes it
- * as another task wakes. Few random sequences come to that. */
-static const struct event parked_reservation[] = {
-	{ HIGHER, 0, 0 },  { WAKE, 0, 1 },    { HIGHER, 0, 0 }, { TIME, 0, 2 },	  { SETTLE, 0, 0 },
-	{ BLOCK, 0, 0 },   { CREATE, 0, 3 },  { RESERVE, 0, 2 }, { WAKE, 0, 3 },  { TIME, 0, 0 },
-	{ BLOCK, 0, 0 },   { HIGHER, 0, 0 },  { WAKE, 0, 2 },	{ CREATE, 0, 4 }, { WAKE, 0, 0 },
-	{ WAKE, 0, 4 },	   { TIME, 0, 1 },    { HIGHER, 0, 0 },
+/* Few random sequences come to these. */
+static const struct {
+	u32 cpus, length;
+	struct event events[20];
+} seldom[] = {
+	/* A reservation is parked below best effort while a higher class has the CPU, and precedes it as another
+	 * task wakes. */
+	{ 1, 18,
+	  { { HIGHER, 0, 0 }, { WAKE, 0, 1 }, { HIGHER, 0, 0 }, { TIME, 0, 2 }, { SETTLE, 0, 0 },
+	    { BLOCK, 0, 0 }, { CREATE, 0, 3 }, { RESERVE, 0, 2 }, { WAKE, 0, 3 }, { TIME, 0, 0 },
+	    { BLOCK, 0, 0 }, { HIGHER, 0, 0 }, { WAKE, 0, 2 }, { CREATE, 0, 4 }, { WAKE, 0, 0 },
+	    { WAKE, 0, 4 }, { TIME, 0, 1 }, { HIGHER, 0, 0 } } },
+	/* A CPU that stops wakes a reservation's task, and another task wakes before that has started. */
+	{ 2, 10,
+	  { { HOTPLUG, 1, 0 }, { HOTPLUG, 1, 0 }, { WAKE, 0, 0 }, { TIME, 0, 3 }, { RESERVE, 0, 2 },
+	    { BLOCK, 0, 0 }, { HOTPLUG, 1, 2 }, { WAKE, 0, 0 }, { SETTLE, 0, 0 }, { TIME, 0, 5 } } },
+	/* A CPU comes online whose timer is set for much later, since it has been offline for long. */
+	{ 2, 17,
+	  { { HOTPLUG, 1, 0 }, { HOTPLUG, 1, 0 }, { WAKE, 0, 2 }, { HOTPLUG, 1, 8 }, { TIME, 0, 5 },
+	    { HOTPLUG, 1, 0 }, { HIGHER, 0, 0 }, { RESERVE, 1, 2 }, { WAKE, 0, 1 }, { KICK, 0, 0 },
+	    { SCHEDULE, 0, 0 }, { HOTPLUG, 1, 0 }, { SCHEDULE, 1, 0 }, { HOTPLUG, 1, 0 },
+	    { TIME, 0, 5 }, { HOTPLUG, 1, 8 }, { HOTPLUG, 1, 0 } } },
+	/* One comes online that a higher class has for some time. */
+	{ 2, 11,
+	  { { WAKE, 0, 2 }, { AFFINITY, 0, 7 }, { HOTPLUG, 1, 0 }, { HOTPLUG, 1, 0 }, { HOTPLUG, 1, 8 },
+	    { HIGHER, 1, 0 }, { WAKE, 0, 1 }, { RESERVE, 1, 2 }, { HOTPLUG, 1, 0 }, { TIME, 0, 2 },
+	    { HIGHER, 1, 0 } } },
 };
 
 /* Kinds in short sequences, by CPU and by task. */
@@ -633,10 +658,13 @@ static void search_all(u32 length)
 	u32 k, i;
 
 	write_alphabet();
-	for (i = 0; nr_cpus == 1 && i < sizeof(parked_reservation) / sizeof(struct event); i++)
-		steps[i] = (struct step){ .event = parked_reservation[i] };
-	if (nr_cpus == 1)
+	for (k = 0; k < sizeof(seldom) / sizeof(seldom[0]); k++) {
+		if (seldom[k].cpus != nr_cpus)
+			continue;
+		for (i = 0; i < seldom[k].length; i++)
+			steps[i] = (struct step){ .event = seldom[k].events[i] };
 		run_short(i);
+	}
 	for (k = 0; k < NR_BEGINNINGS; k++) {
 		for (i = 0; i < 5 && (i == 0 || beginnings[k][i].kind != TIME ||
 				      beginnings[k][i].what); i++)

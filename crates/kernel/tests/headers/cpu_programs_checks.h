@@ -98,7 +98,8 @@ static void check_supply(void)
 /* --- Tasks --- */
 
 /* A task that may not migrate to its reservation's CPU takes turns before all others where it is. The
- * kernel disables migration for a few instructions only, without PREEMPT_RT. */
+ * kernel disables migration for a few instructions only, without PREEMPT_RT. A thread that was woken by a CPU
+ * which stops does so for less than the tolerance. */
 static void note_confined(void)
 {
 	u32 i;
@@ -109,8 +110,10 @@ static void note_confined(void)
 		const struct host_task *h = &host.task[i];
 		struct host_cpu *c = &host.cpu[h->p.thread_info.cpu];
 
-		if (!is_runnable(i) || !h->was_confined || h->queued ||
-		    h->p.scx.slice > LX_UNCHARGED_SLICE_NS)
+		if (!is_runnable(i) || h->queued || h->p.scx.slice > LX_UNCHARGED_SLICE_NS)
+			continue;
+		c->confines |= h->by_stopping && !machine.has_run_hooks;
+		if (!h->was_confined)
 			continue;
 		c->disturbed = c->confines = 1;
 		if (lx_bound_reservation(task_of(i)))

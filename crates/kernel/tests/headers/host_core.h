@@ -10,6 +10,8 @@
 #define HOST_TICK_NS 4000000ULL
 /* SCX_SLICE_DFL */
 #define HOST_SLICE_NS 20000000ULL
+/* Execution of a worker thread that a CPU woke which stops, until it waits for the next step. */
+#define HOST_WORKER_NS 20000ULL
 
 static u32 host_timer_cpu(const struct bpf_timer *timer)
 {
@@ -126,6 +128,7 @@ static void host_enqueue(u32 task, u64 flags)
 
 	t->was_confined &= t->p.migration_disabled;
 	t->bypasses = !host_is_online(t->p.thread_info.cpu);
+	t->by_stopping = host.cpu[host.program.on].stage == HOST_DOWN;
 	if (t->bypasses) {
 		host_insert_local(t->p.thread_info.cpu, task, HOST_SLICE_NS, flags);
 		return;
@@ -402,6 +405,12 @@ static void host_fire_timer(u32 cpu)
 	lx_timer_fired(&timers, &key, &bpf_map_lookup_elem(&timers, &key)->bpf);
 }
 
+/* The current task is such a thread. In 7.x it is the task that asked for the CPU to stop, whatever that does. */
+static int host_runs_worker(const struct host_cpu *c)
+{
+	return c->current < HOST_TASKS && host.task[c->current].by_stopping && !machine.has_run_hooks;
+}
+
 /* Time passes, with timers and ticks on the way. Reports what ran. */
 static void host_advance(u64 length, void (*ran)(u32 task, u64 ran))
 {
@@ -415,9 +424,19 @@ static void host_advance(u64 length, void (*ran)(u32 task, u64 ran))
 		for (cpu = 0; cpu < host.cpus; cpu++)
 			next = lx_min(next, lx_max(host.cpu[cpu].timer, host.now));
 		for (cpu = 0; cpu < host.cpus; cpu++)
+			if (host_runs_worker(&host.cpu[cpu]))
+				next = lx_min(next, host.now + HOST_WORKER_NS);
+		for (cpu = 0; cpu < host.cpus; cpu++)
 			if (host.cpu[cpu].current < HOST_TASKS && next > host.now)
 				ran(host.cpu[cpu].current, next - host.now);
+		for (cpu = 0; cpu < host.cpus; cpu++)
+			if (host_runs_worker(&host.cpu[cpu]) && next > host.now)
+				host.task[host.cpu[cpu].current].p.__state = 1;
 		host.now = next;
+		for (cpu = 0; cpu < host.cpus; cpu++)
+			if (host_runs_worker(&host.cpu[cpu]) &&
+			    host.task[host.cpu[cpu].current].p.__state)
+				host_schedule(cpu, 1);
 		for (cpu = 0; cpu < host.cpus; cpu++)
 			if (host.cpu[cpu].timer <= host.now) {
 				host_fire_timer(cpu);

@@ -106,10 +106,10 @@ static int host_hotplug(u32 cpu, u32 fails, u32 is_within)
 	case HOST_DOWN:
 		host.active.bits[0] |= 1UL << cpu;
 		c->stage = HOST_COMING;
-		laxity_cpu_online(context);
 		break;
 	case HOST_COMING:
 		c->stage = HOST_UP;
+		laxity_cpu_online(context);
 		break;
 	}
 	c->resched = 1;

@@ -50,6 +50,8 @@ struct host_task {
 	u32 queued, enqueueing;
 	/* It was enqueued on a CPU that was offline, and no program was called. */
 	u32 bypasses;
+	/* It was woken by a CPU that stops. */
+	u32 by_stopping;
 	/* Migration has been disabled since its last `enqueue` without that. */
 	u32 was_confined;
 	/* Number of its last `enqueue`. */
@@ -267,11 +269,23 @@ static long bpf_timer_init(struct bpf_timer *timer, void *map, u64 flags)
 
 static u32 host_timer_cpu(const struct bpf_timer *timer);
 
+/* irq_work_queue(): kicks, and in 7.x starts of timers. Where the local APIC is off the work stays queued, and
+ * all later work of that CPU behind it. */
+static int host_interrupts_itself(void)
+{
+	int does = host.cpu[host.program.on].stage != HOST_DOWN;
+
+	expect(does, "a CPU that stops kicks, or sets a timer");
+	return does;
+}
+
 static long bpf_timer_start(struct bpf_timer *timer, u64 at, u64 flags)
 {
 	struct host_cpu *c = &host.cpu[host_timer_cpu(timer)];
 
 	(void)flags;
+	if (!host_interrupts_itself())
+		return 0;
 	c->timer = at;
 	c->timer_on = host.program.on;
 	return 0;
@@ -342,12 +356,29 @@ static void scx_bpf_kick_cpu(s32 cpu, u64 flags)
 {
 	struct host_cpu *c = &host.cpu[cpu];
 
-	if (c->stage == HOST_DOWN)
+	if (!host_interrupts_itself() || c->stage == HOST_DOWN)
 		return;
 	if (flags & SCX_KICK_PREEMPT)
 		c->kick_preempt = 1;
 	else if (!(flags & SCX_KICK_IDLE) || c->current == HOST_IDLE)
 		c->kick = 1;
+}
+
+static const struct cpumask *scx_bpf_get_online_cpumask(void)
+{
+	static cpumask_t online;
+	u32 cpu;
+
+	online.bits[0] = 0;
+	for (cpu = 0; cpu < host.cpus; cpu++)
+		if (host.cpu[cpu].stage != HOST_DOWN)
+			online.bits[0] |= 1UL << cpu;
+	return &online;
+}
+
+static void scx_bpf_put_cpumask(const struct cpumask *mask)
+{
+	(void)mask;
 }
 
 static s32 scx_bpf_task_cpu(const struct task_struct *p)

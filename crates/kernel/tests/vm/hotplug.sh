@@ -61,6 +61,13 @@ wait $works
 wait $churn
 kill $hogs $naps $sleeps || true
 wait $hogs || true
+taskset "$mask" tasks hog 2 2 >/dev/null &
+hogs=$!
+sleep 0.5
+before=$(kicks "$last")
+sleep 1
+echo "kicks a_second $(($(kicks "$last") - before))"
+wait $hogs
 cat /tmp/stays /tmp/works /tmp/churn
 kernel-cpu status | grep -v '^task'
 kernel-cpu down
