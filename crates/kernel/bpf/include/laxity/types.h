@@ -54,7 +54,8 @@ static volatile u32 lx_zero;
 #define LX_MAY_GOTO                                                                                \
 	"0: .byte 0xe5, 0\n .long 0xffff & ((%l[l_break] - 0b - 8) / 8)\n .byte 0, 0"
 #endif
-/* Bounds a loop that depends on data: the kernel ends it after about eight million iterations. */
+/* Bounds a loop that depends on data: the kernel ends it after 250 ms or eight million iterations. Linux 7.3.4 has
+ * ended one after 65,535 (bpf/scx/lock.h). */
 #define can_loop                                                                                   \
 	({                                                                                         \
 		__label__ l_break, l_continue;                                                     \
