@@ -179,7 +179,7 @@ LX_INLINE int lx_is_stopping(void)
 	return !is_online;
 }
 
-/* Requires the lock. The decision follows where the task starts. */
+/* Requires the lock. The servers know of the task; the decision follows where it starts. */
 LX_INLINE void lx_wake_undecided(struct lx_cpu *c, const struct lx_task *t, u32 slot)
 {
 	u64 now = lx_sync_clock(c, bpf_ktime_get_ns(), slot);

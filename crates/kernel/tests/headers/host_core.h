@@ -419,24 +419,23 @@ static void host_advance(u64 length, void (*ran)(u32 task, u64 ran))
 	host_settle();
 	while (!wrong) {
 		u64 next = lx_min(end, (host.now / HOST_TICK_NS + 1) * HOST_TICK_NS);
-		u32 cpu, fired = 0;
+		u32 cpu, fired = 0, passed;
 
-		for (cpu = 0; cpu < host.cpus; cpu++)
+		for (cpu = 0; cpu < host.cpus; cpu++) {
 			next = lx_min(next, lx_max(host.cpu[cpu].timer, host.now));
-		for (cpu = 0; cpu < host.cpus; cpu++)
 			if (host_runs_worker(&host.cpu[cpu]))
 				next = lx_min(next, host.now + HOST_WORKER_NS);
+		}
 		for (cpu = 0; cpu < host.cpus; cpu++)
 			if (host.cpu[cpu].current < HOST_TASKS && next > host.now)
 				ran(host.cpu[cpu].current, next - host.now);
-		for (cpu = 0; cpu < host.cpus; cpu++)
-			if (host_runs_worker(&host.cpu[cpu]) && next > host.now)
-				host.task[host.cpu[cpu].current].p.__state = 1;
+		passed = next > host.now;
 		host.now = next;
-		for (cpu = 0; cpu < host.cpus; cpu++)
-			if (host_runs_worker(&host.cpu[cpu]) &&
-			    host.task[host.cpu[cpu].current].p.__state)
+		for (cpu = 0; passed && cpu < host.cpus; cpu++)
+			if (host_runs_worker(&host.cpu[cpu])) {
+				host.task[host.cpu[cpu].current].p.__state = 1;
 				host_schedule(cpu, 1);
+			}
 		for (cpu = 0; cpu < host.cpus; cpu++)
 			if (host.cpu[cpu].timer <= host.now) {
 				host_fire_timer(cpu);
