@@ -62,7 +62,7 @@ const LATE_PER_STALL: [u64; 2] = [22, 90];
 /// for other work, the carrier is lost. Each of the first two is one stall; what waits when the carrier goes is
 /// flushed and nothing of it late.
 ///
-/// With the rule 6 to 13 packets of voice and up to 22 of video after the first, 6 to 14 and 25 after both. Fails
+/// With the rule 6 to 13 packets of voice and up to 22 of video after the first, 6 to 16 and 32 after both. Fails
 /// when `lx_handle_stall` does nothing: under `exact` then 43 and 88, 160 and 369; `slack`, which looks at what
 /// waits at each decision, has 9 and 21 even so. Fails when `laxity_reset` lets `link.pace.ready` be: the time
 /// without a carrier is then a stall.

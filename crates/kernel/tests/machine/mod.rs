@@ -139,7 +139,7 @@ pub fn run_with(
     let (text, stderr) = (output.stdout, output.stderr);
     let text = String::from_utf8_lossy(&text).into_owned();
     let stderr = String::from_utf8_lossy(&stderr);
-    assert!(output.status.success(), "{script} ended with {}:\n{text}\n{stderr}", output.status);
+    assert!(output.status.success(), "{script} ended with {}:\n{stderr}\n{text}", output.status);
     VmOutput(text)
 }
 
